@@ -24,10 +24,11 @@ pub struct Opened {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct OpenedSearch {
-    /// The number of matching records, which are in the result set `default`; `None` if it is unknown to the server.
+    /// The number of matching records, or `None` if the server does not know it. The records are in the result set
+    /// `default`.
     pub hits: Option<u64>,
-    /// The outcome of requesting the record; `None` unless there is exactly one hit and [`PlanOptions::auto_present`]
-    /// is set.
+    /// The outcome of requesting the record, or `None` unless there is exactly one hit and
+    /// [`PlanOptions::auto_present`] is set.
     ///
     /// [`PlanOptions::auto_present`]: crate::plan::PlanOptions::auto_present
     pub record: Option<Outcome>,

@@ -39,7 +39,7 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// Creates a pace with this pause between requests; `None` if the pause is zero.
+    /// Creates a pace with this pause between requests. Returns `None` if the pause is zero.
     pub fn new(clock: &Arc<Clock>, pause: Duration) -> Option<Self> {
         (!pause.is_zero()).then(|| Self::with_pause(clock, pause))
     }
@@ -126,7 +126,7 @@ mod tests {
             let pace = Pace::with_pause(&clock, Duration::ZERO);
             let begun = Instant::now();
             pace.wait().await;
-            // One request is already waiting when the server asks for a pause; a second request is made later.
+            // One request is already waiting when the server asks for a pause, and a second request is made later.
             let waiting = pace.wait();
             pace.hold(Duration::from_secs(asked));
             pace.hold(Duration::ZERO);

@@ -123,7 +123,7 @@ pub struct Plan {
     pub record_syntaxes: Vec<Oid>,
     /// The options. Their Init request contains the credentials in the URL, if these will be sent.
     pub options: PlanOptions,
-    /// The source of the identity sent in Init; `None` if no identity is sent.
+    /// The source of the identity sent in Init, or `None` if no identity is sent.
     pub identity_source: Option<IdentitySource>,
     /// Cautions that a person should confirm before anything is sent.
     pub cautions: Vec<Caution>,
@@ -296,8 +296,8 @@ impl Plan {
         profile.map_or_else(TargetLimits::default, TargetLimits::from)
     }
 
-    /// Returns the character set in the profile, which overrides the one declared by records; `None` if the profile
-    /// does not name one.
+    /// Returns the character set in the profile, which overrides the one declared by records. Returns `None` if the
+    /// profile does not name one.
     pub fn record_charset(&self) -> Option<Charset> {
         self.profile.as_ref()?.record_charset
     }
@@ -338,7 +338,7 @@ impl Plan {
         self.options.init.clone()
     }
 
-    /// Returns the search; `None` if the URL has no docid.
+    /// Returns the search, or `None` if the URL has no docid.
     pub fn search_request(&self) -> Option<SearchRequest> {
         DocidRequests::new(self).map(|requests| requests.search())
     }

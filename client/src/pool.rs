@@ -137,7 +137,7 @@ impl Pool {
         lock(&self.servers).len()
     }
 
-    /// Returns the session that was opened for a session URL with this key; `None` if it has ended.
+    /// Returns the session that was opened for a session URL with this key, or `None` if it has ended.
     pub(crate) fn opened(&self, key: &Key) -> Option<Session> {
         lock(&self.opened).get(key)?.upgrade()
     }
@@ -173,7 +173,7 @@ impl Pool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sharing {
     Alone,
-    /// One user while the limits allow further sessions; after that, several users share the session.
+    /// The session has one user while the limits allow further sessions. After that, several users share it.
     WithOthers,
 }
 

@@ -72,7 +72,7 @@ impl Record {
         Self { charset, ..self }
     }
 
-    /// Returns the character set that overrides the one that the record declares; `None` if none was set.
+    /// Returns the character set that overrides the one that the record declares, or `None` if none was set.
     pub fn charset(&self) -> Option<Charset> {
         self.charset
     }
@@ -149,7 +149,7 @@ impl Record {
         }
     }
 
-    /// Returns the bibliographic record in an OPAC record; `None` if it contains none, or if the record has another
+    /// Returns the bibliographic record in an OPAC record, or `None` if it contains none, or if the record has another
     /// syntax.
     pub fn bibliographic(&self) -> Option<Self> {
         let RetrievedRecord::Opac(record) = self.retrieved() else {
@@ -162,7 +162,7 @@ impl Record {
     }
 
     /// Returns the title on one line. It is taken from MARC 21 (245), UNIMARC (200), MODS, Dublin Core, Summary or
-    /// GRS-1; in other XML, from the first element `title`.
+    /// GRS-1. In other XML, it is taken from the first element `title`.
     pub fn title(&self) -> Option<String> {
         self.citation().title
     }
@@ -233,7 +233,7 @@ impl Record {
         }
     }
 
-    /// Returns the record as a MARCXML document; `None` if [`marc`](Self::marc) returns `None`.
+    /// Returns the record as a MARCXML document, or `None` if [`marc`](Self::marc) returns `None`.
     pub fn marcxml(&self) -> Option<String> {
         self.marc().map(|record| marcxml::to_xml(&record).text)
     }

@@ -48,7 +48,7 @@ pub struct Step {
     /// The attributes of the search, followed by the deviations from the URL: `1=1032,4=104`,
     /// `1=12;database=books;rs=1.2.840.10003.5.1`, `1=7;rs=none;esn=none`.
     pub form: String,
-    /// The number of hits; `None` for a Present and for a search that was refused.
+    /// The number of hits, or `None` for a Present and for a search that was refused.
     pub hits: Option<u64>,
     /// The reasons that the server gave, if it refused the request.
     pub diagnostics: Diagnostics,
@@ -86,7 +86,7 @@ pub(crate) struct NextStep {
     pub(crate) request: StepRequest,
     /// The form of the request; see [`Step::form`].
     pub(crate) form: String,
-    /// The reason why this form differs from the form of the previous request; `None` if it does not differ.
+    /// The reason why this form differs from the form of the previous request, or `None` if it does not differ.
     pub(crate) reason: Option<String>,
 }
 
@@ -211,12 +211,12 @@ pub(crate) struct KnownItemSearch<'a> {
     result_set: InternationalString,
     /// The channel on which each request is reported, if anyone follows the retrieval.
     next_steps: Option<&'a NextSteps>,
-    /// The error of the request during which the session was lost; `None` if it was not lost.
+    /// The error of the request during which the session was lost, or `None` if it was not lost.
     lost: Option<Error>,
 }
 
 impl<'a> KnownItemSearch<'a> {
-    /// Creates the state for a plan; `None` for a plan without a docid.
+    /// Creates the state for a plan. Returns `None` for a plan without a docid.
     pub(crate) fn new(session: &'a Session, plan: &'a Plan) -> Option<Self> {
         Some(Self {
             session,

@@ -60,7 +60,7 @@ use crate::url::Host;
 #[derive(Clone, Default)]
 pub struct Routes {
     tcp: Tcp,
-    /// The connector for all endpoints, to which neither TLS nor a proxy is added; with `None`, the other settings
+    /// The connector for all endpoints, to which neither TLS nor a proxy is added. With `None`, the other settings
     /// apply.
     fixed: Option<Arc<dyn Connect>>,
     #[cfg(feature = "tls")]

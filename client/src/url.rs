@@ -84,7 +84,7 @@ pub use spell::spell;
 pub use userinfo::Userinfo;
 pub use z3950::{DEFAULT_PORT, Extension, Kind, Z3950Url, Z3950UrlBuilder};
 
-/// Returns the kind of a session or retrieval URL, judged only by its scheme; `None` for any other text.
+/// Returns the kind of a session or retrieval URL, judged only by its scheme. Returns `None` for any other text.
 ///
 /// The text after the scheme is not examined, so a malformed URL also has a kind. Surrounding spaces, angle brackets
 /// and one leading `URL:` are skipped, as in [`Mode::Lenient`].

@@ -20,7 +20,7 @@ use crate::identifier::{Identifier, Kind, normal, printed};
 pub struct Match {
     /// The tag of the field, such as `020`.
     pub tag: &'static str,
-    /// The code of the subfield; `None` in a control field.
+    /// The code of the subfield, or `None` in a control field.
     pub code: Option<&'static str>,
     /// The text of the subfield or control field that contains the identifier.
     pub text: String,
@@ -118,8 +118,8 @@ pub(crate) fn has_identifier(record: &External, identifier: &Identifier) -> bool
     }
 }
 
-/// Returns whether a record that was returned for an identifier contains it; `None` if this cannot be decided, because
-/// the record is not MARC, or because the identifier is a docid, which servers store in different places.
+/// Returns whether a record that was returned for an identifier contains it, or `None` if this cannot be decided,
+/// because the record is not MARC, or because the identifier is a docid, which servers store in different places.
 pub fn holds(identifier: &Identifier, record: &External) -> Option<bool> {
     let (marc, syntax) = marc(record)?;
     match identifier.kind {

@@ -158,7 +158,7 @@ impl Merit {
         }
     }
 
-    /// Returns the control number of the record (001); `None` if it has none.
+    /// Returns the control number of the record (001), or `None` if it has none.
     pub(crate) fn control_number(&self) -> Option<&str> {
         Some(self.control_number.as_str()).filter(|number| !number.is_empty())
     }

@@ -82,7 +82,7 @@ fn all(kind: Kind, text: &str, is_cancelled: bool) -> Vec<Identifier> {
         .collect()
 }
 
-/// Returns the first number in a text if its check digit is wrong; otherwise `None`.
+/// Returns the first number in a text if its check digit is wrong, or `None` otherwise.
 fn misprinted(kind: Kind, text: &str) -> Option<Identifier> {
     let first = printed(kind, text).into_iter().next()?;
     let is_wrong = !first.is_valid;

@@ -42,13 +42,13 @@ pub struct Publication {
     titles: Vec<Title>,
     authors: Authors,
     year: Option<u16>,
-    /// The type of the record, and whether it is a serial; `None` if it is unknown.
+    /// The type of the record (leader position 6) and whether it is a serial, or `None` if the type is unknown.
     material: Option<(u8, bool)>,
     control_number: Option<String>,
 }
 
 impl Publication {
-    /// Reads the publication from a record in UTF-8; `None` if its title has neither a letter nor a digit.
+    /// Reads the publication from a record in UTF-8. Returns `None` if its title has neither a letter nor a digit.
     ///
     /// ```
     /// use z3950::lookup::Publication;

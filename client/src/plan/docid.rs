@@ -44,7 +44,7 @@ pub(crate) struct DocidRequests<'a> {
     /// The access points to search, in order, without the attributes that the profile adds. The list is never empty.
     points: Vec<Attributes>,
     order: SearchOrder,
-    /// The record syntaxes to request, in order; `None` leaves the choice to the server.
+    /// The record syntaxes to request, in order. `None` leaves the choice to the server.
     syntaxes: Vec<Option<Oid>>,
     syntax: usize,
     has_element_set: bool,
@@ -53,7 +53,7 @@ pub(crate) struct DocidRequests<'a> {
 }
 
 impl<'a> DocidRequests<'a> {
-    /// Creates the requests for a plan; `None` if the plan has no docid.
+    /// Creates the requests for a plan. Returns `None` if the plan has no docid.
     pub(crate) fn new(plan: &'a Plan) -> Option<Self> {
         let docid = plan.docid.as_ref()?;
         let points = access_points(plan, docid);
@@ -105,7 +105,7 @@ impl<'a> DocidRequests<'a> {
         present(position, self.element_set(), self.record_syntax())
     }
 
-    /// Returns the record syntax to request in the current step; `None` leaves the choice to the server.
+    /// Returns the record syntax to request in the current step. `None` leaves the choice to the server.
     pub(crate) fn record_syntax(&self) -> Option<Oid> {
         if let Some(SubstituteForm::Syntax(syntax)) = self.substitute {
             return syntax;
@@ -286,7 +286,7 @@ fn prescribed() -> Attributes {
     Attributes::numeric(&[(USE, USE_DOC_ID), (STRUCTURE, STRUCTURE_URX)])
 }
 
-/// Returns the index for the kind of number that a docid looks like; `None` if it looks like no known kind.
+/// Returns the index for the kind of number that a docid looks like, or `None` if it looks like no known kind.
 fn by_shape(docid: &Octets) -> Option<Attributes> {
     let text = std::str::from_utf8(docid.as_bytes()).ok()?;
     let identifier: Identifier = text.parse().ok()?;

@@ -24,7 +24,7 @@ struct IdleState {
 struct IdleSession {
     key: Key,
     session: Session,
-    /// The time at which the session is closed; `None` if its idle time is not limited.
+    /// The time at which the session is closed, or `None` if its idle time is not limited.
     until: Option<Instant>,
 }
 
@@ -94,7 +94,7 @@ impl IdleSessions {
     }
 
     /// Removes and returns the sessions whose idle time has passed. Also returns the time at which the next session
-    /// must be closed; `None` if no session must be closed.
+    /// must be closed, or `None` if no session must be closed.
     fn expired(&self) -> (Vec<IdleSession>, Option<Instant>) {
         let now = Instant::now();
         let mut state = self.open();

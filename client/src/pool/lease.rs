@@ -24,7 +24,7 @@ const MAX_LOSSES: usize = 4;
 /// has ended, if another handle to it exists, or if one of its requests has not been answered.
 pub struct Lease {
     session: Arc<LentSession>,
-    /// The number of the user's place in the session; the first user has place 0.
+    /// The number of the user's place in the session. The first user has place 0.
     place: usize,
     result_set: InternationalString,
 }
@@ -61,8 +61,8 @@ pub(super) struct LentSession {
 }
 
 impl Lease {
-    /// Leases a session of this opener. If the session has further places, other users may join; this requires named
-    /// result sets.
+    /// Leases a session of this opener. If the session has further places, which requires named result sets, other users
+    /// may join.
     pub(super) fn new(
         opener: Opener,
         session: Session,

@@ -108,7 +108,7 @@ impl Drop for StateSender {
 /// receives an error that says that the server may have performed the request.
 pub(crate) struct Reply {
     sender: Option<oneshot::Sender<Result<Apdu, Error>>>,
-    /// The phase of the request; `None` if it has not been sent.
+    /// The phase of the request, or `None` if it has not been sent.
     sent: Option<Phase>,
 }
 
@@ -196,7 +196,7 @@ struct Operation {
     questions: usize,
     /// The segments of the answer received so far.
     segments: Segments,
-    /// The time at which the last caller stopped waiting for the answer; `None` while a caller is waiting.
+    /// The time at which the last caller stopped waiting for the answer, or `None` while a caller is waiting.
     abandoned: Option<Instant>,
     /// The number of APDUs that had been received before the request was sent.
     heard: u64,
@@ -220,7 +220,7 @@ impl Operation {
 /// Checks that `answer` is an answer to `request` and is consistent.
 ///
 /// # Errors
-/// A [`ProtocolFault`] or the rejection of Init; both end the session. A diagnostic is not an error here.
+/// A [`ProtocolFault`] or the rejection of Init, each of which ends the session. A diagnostic is not an error here.
 pub(crate) fn examine(request: &Apdu, answer: &Apdu) -> Result<(), Error> {
     let checked = match (request, answer) {
         (Apdu::InitializeRequest(_), Apdu::InitializeResponse(response)) => {
@@ -352,7 +352,7 @@ impl Operations {
         list.any(|operation| operation.request.reference_id() == Some(reference))
     }
 
-    /// Returns the operation to which an APDU with this referenceId belongs; `None` if no operation is in progress.
+    /// Returns the operation to which an APDU with this referenceId belongs, or `None` if no operation is in progress.
     ///
     /// An APDU without a referenceId belongs to the operation in progress if there is only one, or to the operation
     /// whose request has no referenceId.
@@ -410,8 +410,8 @@ impl Operations {
         })
     }
 
-    /// Returns the time since which no caller has been waiting for any operation; `None` if no operation is in progress
-    /// or a caller is waiting.
+    /// Returns the time since which no caller has been waiting for any operation, or `None` if no operation is in
+    /// progress or a caller is waiting.
     fn all_abandoned(&self) -> Option<Instant> {
         let times = self.list.iter().map(|operation| operation.abandoned);
         let times: Option<Vec<Instant>> = times.collect();

@@ -112,7 +112,7 @@ pub struct Pager {
     search: SearchOptions,
     options: PagerOptions,
     found: SearchResult,
-    /// The keys by which the set was last sorted; `None` if it has not been sorted.
+    /// The keys by which the set was last sorted, or `None` if it has not been sorted.
     sorted_by: Option<Vec<SortKeySpec>>,
     chunks: Chunks,
     /// The number of records in the search response.
@@ -632,8 +632,8 @@ fn is_whole(result: &Result<PresentResult, Error>, asked: u64) -> bool {
         .is_ok_and(|presented| came(presented) == Ok(asked))
 }
 
-/// Returns how long the server asks the client to wait before it requests the same records again (RFC 9110 §10.2.3);
-/// `None` if it does not ask for this, or if the wait would be too long.
+/// Returns how long the server asks the client to wait before it requests the same records again (RFC 9110 §10.2.3). Returns
+/// `None` if the server does not ask for a wait, or if the wait would be too long.
 fn asked_to_wait(result: &Result<PresentResult, Error>) -> Option<Duration> {
     let wait = result.as_ref().err()?.retry_after()?;
     (wait <= MAX_WAIT).then(|| wait.max(LEAST_WAIT))

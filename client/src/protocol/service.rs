@@ -57,7 +57,7 @@ pub enum ResultRecord {
 pub enum SubstituteForm {
     /// The record was sent in this element set.
     ElementSet(InternationalString),
-    /// The record was sent in this record syntax; `None` means the syntax that the server chose.
+    /// The record was sent in this record syntax. `None` means the syntax that the server chose.
     Syntax(Option<Oid>),
 }
 
@@ -68,7 +68,7 @@ impl SubstituteForm {
         matches!(self, Self::ElementSet(name) if !name.as_bytes().eq_ignore_ascii_case(b"F"))
     }
 
-    /// Returns the element set; `None` if the substitute form is another record syntax.
+    /// Returns the element set, or `None` if the substitute form is another record syntax.
     pub fn element_set(&self) -> Option<&InternationalString> {
         match self {
             Self::ElementSet(name) => Some(name),
@@ -114,8 +114,8 @@ impl<Q, A: Send + 'static, F: Fn(Q) -> A + Send + Sync> Handler<Q, A> for F {
     }
 }
 
-/// Separates records from non-surrogate diagnostics; only one of these can be present. The driver has already joined or
-/// removed fragments. The sources of records in the response are stored with the records.
+/// Separates records from non-surrogate diagnostics. A response contains only one of the two. The driver has already
+/// joined or removed fragments. The sources of records in the response are stored with the records.
 fn separate(
     records: Option<Records>,
     information: Option<&OtherInformation>,

@@ -97,8 +97,8 @@ impl Session {
         Self::begin(handle, options).await
     }
 
-    /// Opens a session with an SRU server, whose task performs Z39.50 requests by sending SRU requests. This only makes
-    /// the connection; nothing is sent before the first search.
+    /// Opens a session with an SRU server, whose task performs Z39.50 requests by sending SRU requests. This function only makes
+    /// the connection. Nothing is sent before the first search.
     ///
     /// # Errors
     /// The errors of [`Connect::connect`], or an error if the route cannot be used.
@@ -204,8 +204,8 @@ impl Session {
         }
     }
 
-    /// Requests the cost of an operation or the session (Z39.50-2003 §3.2.6.3). A status of failure is not returned as
-    /// an error; it shows which kind of report is not available.
+    /// Requests the cost of an operation or the session (Z39.50-2003 §3.2.6.3). A status of failure is not returned as an error,
+    /// because it shows which kind of report is not available.
     ///
     /// # Errors
     /// [`ProtocolFault::NotGranted`] if the server does not offer the service; other errors end the session.
@@ -217,8 +217,8 @@ impl Session {
         self.ask(request).await
     }
 
-    /// Asks the server to report on, ask about, or cancel every operation in progress in this session, and returns the
-    /// number of these operations. The effect is visible in the answers to the operations; reports are passed to
+    /// Asks the server to report on, ask about, or cancel every operation in progress in this session, and returns the number of
+    /// these operations. The effect is visible in the answers to the operations. Reports are passed to
     /// [`SessionOptions::resource_control`].
     ///
     /// # Errors
@@ -442,7 +442,7 @@ pub(crate) struct WeakSession {
 }
 
 impl WeakSession {
-    /// Returns a full handle; `None` if the session has ended or no other full handle exists.
+    /// Returns a full handle, or `None` if the session has ended or no other full handle exists.
     pub(crate) fn upgrade(&self) -> Option<Session> {
         let session = Session {
             handle: self.handle.upgrade()?,

@@ -28,13 +28,14 @@ use crate::record::Record;
 /// request.
 #[must_use = "records are fetched as they are read"]
 pub struct Records {
-    /// The request for the next records; `None` if none is in progress.
+    /// The request for the next records, or `None` if none is in progress.
     fetching: Option<BoxFuture<'static, Fetched>>,
     cursor: Cursor,
     set: Arc<SharedSet>,
 }
 
-/// The cursor after the next chunk, and the chunk's first record; `None` at the end of the range.
+/// The cursor after the next chunk has been fetched, and the first record of the chunk, or `None` at the end of the
+/// range.
 type Fetched = (Cursor, Result<Option<ResultRecord>, Error>);
 
 impl Records {
@@ -47,7 +48,7 @@ impl Records {
         }
     }
 
-    /// Returns the next record; `None` after the last record.
+    /// Returns the next record, or `None` after the last record.
     pub async fn next(&mut self) -> Option<Result<Record, Error>> {
         let reading = Reading(self);
         StreamExt::next(&mut *reading.0).await

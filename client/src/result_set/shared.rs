@@ -18,7 +18,7 @@ pub(super) struct SharedSet {
     /// The pager, which has a handle to the session. It is dropped before the connection, which returns the session
     /// to the pool.
     pager: Mutex<Pager>,
-    /// The form to request from now on; `None` if it has not changed.
+    /// The form to request from now on, or `None` if it has not changed.
     form: sync::Mutex<Option<PagerOptions>>,
     name: Name,
     pub(super) connection: Arc<Inner>,

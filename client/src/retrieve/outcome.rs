@@ -35,11 +35,11 @@ pub enum Outcome {
 pub struct DeliveredRecord {
     /// The record itself. [`RetrievedRecord`](z3950_asn1::record::RetrievedRecord) decodes it according to its syntax.
     pub record: External,
-    /// The name of the record's database; `None` if the server does not name it.
+    /// The name of the record's database, or `None` if the server does not name it.
     pub database: Option<InternationalString>,
     /// The syntax of the record, if the server names it.
     pub syntax: Option<Oid>,
-    /// The record syntax that was requested; `None` if it was left to the server.
+    /// The record syntax that was requested, or `None` if the choice was left to the server.
     pub requested: Option<Oid>,
     /// Whether the syntax of the record differs from the requested one. The standard allows servers to do this.
     pub mismatch: bool,

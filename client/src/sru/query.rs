@@ -318,7 +318,7 @@ fn for_each_clause(query: &mut Node, work: &mut impl FnMut(&mut Node)) {
     }
 }
 
-/// Returns the server's own index (`own`, by Use value) that replaces an index of [`PROPERTIES`]; `None` if they do not
+/// Returns the server's own index (`own`, by Use value) that replaces an index of [`PROPERTIES`], or `None` if they do not
 /// differ.
 fn preferred<'a>(index: &str, own: &'a BTreeMap<i64, String>) -> Option<&'a str> {
     let value = use_of(index)?;

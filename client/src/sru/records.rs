@@ -192,7 +192,7 @@ pub(super) fn mended(response: &SearchRetrieveResponse, start: u64) -> Vec<Strin
     escaped.into_iter().chain(lost).collect()
 }
 
-/// Returns the positions of the records for which a condition holds, in words; `None` if there are none.
+/// Describes the positions of the records for which a condition holds. Returns `None` if there are no such records.
 fn named_records(
     response: &SearchRetrieveResponse,
     start: u64,

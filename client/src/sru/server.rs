@@ -151,8 +151,8 @@ impl SruServer {
     }
 }
 
-/// Returns the path for a database. Characters that are not allowed in a path are escaped; existing escapes are kept
-/// (RFC 3986 §3.3).
+/// Returns the path for a database. Characters that are not allowed in a path are escaped, and existing escapes are
+/// kept (RFC 3986 §3.3).
 pub fn path(database: &str) -> String {
     let mut path = String::from("/");
     for octet in database.bytes() {

@@ -44,7 +44,7 @@ pub(super) struct StoredSearch {
     pub(super) first: Vec<NamePlusRecord>,
     /// The facets for which the next request asks.
     pub(super) facets: FacetParameters,
-    /// The position of the last record that can be reached; `None` if there is no such limit.
+    /// The position of the last record that can be reached, or `None` if there is no such limit.
     pub(super) end: Option<u64>,
     /// The records of the last answer, to detect repeated answers.
     pub(super) last: LastPage,
@@ -64,7 +64,7 @@ pub(super) struct LastPage {
 /// The schema for MARC records at this server.
 #[derive(Default)]
 pub(super) struct Schemas {
-    /// The schema in use; `None` for the schema of the profile or, if the profile has none, MARCXML.
+    /// The schema in use, or `None` for the schema of the profile or, if the profile has none, MARCXML.
     pub(super) chosen: Option<String>,
     /// Whether the server has refused all schemas. Requests then name the first schema again.
     pub(super) are_exhausted: bool,
@@ -105,7 +105,7 @@ impl Schemas {
 }
 
 impl LastPage {
-    /// Stores the records of an answer; `before` is the previous answer.
+    /// Stores the records of an answer. `before` contains those of the previous answer.
     pub(super) fn of(start: u64, records: &[NamePlusRecord], before: &Self) -> Self {
         let records: Vec<u64> = records.iter().map(hash).collect();
         let same = match (records.as_slice(), before.records.as_slice()) {

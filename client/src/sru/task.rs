@@ -133,7 +133,7 @@ impl SruTask {
         }
     }
 
-    /// Waits for the next assignment; returns `None` when the session is closed.
+    /// Waits for the next assignment. Returns `None` when the session is closed.
     async fn next(&mut self) -> Option<Assignment> {
         loop {
             let inbox = &mut self.inbox;

@@ -98,7 +98,7 @@ impl Resolved {
         syntax.unwrap_or_else(|| self.plain_syntax())
     }
 
-    /// Returns the record syntaxes that a form names explicitly, most preferred first; the list is empty if the profile
+    /// Returns the record syntaxes that a form names explicitly, most preferred first. The list is empty if the profile
     /// decides.
     pub(crate) fn named_syntaxes(&self, form: &RecordForm) -> Vec<Oid> {
         match (form.syntax, form.holdings) {

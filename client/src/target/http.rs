@@ -115,7 +115,7 @@ impl Endpoint {
     }
 }
 
-/// Returns the target for an SRU address, whose path is the database; `None` for any other text.
+/// Returns the target for an SRU address, whose path is the database. Returns `None` for any other text.
 pub(super) fn target(text: &str) -> Option<Result<Target, TargetError>> {
     let mut method = None;
     let mut url = text;

@@ -117,7 +117,7 @@ pub struct Profile {
     /// at most [`MAX_PIPELINED`]. See [`SessionOptions::max_pipelined`](crate::session::SessionOptions::max_pipelined).
     #[serde(default, deserialize_with = "pipelined")]
     pub pipelined: Option<usize>,
-    /// The options for SRU; `None` for a Z39.50 server.
+    /// The options for SRU, or `None` for a Z39.50 server.
     pub sru: Option<SruOptions>,
     /// The source of the information in this profile, such as a web page.
     pub source: Option<String>,
@@ -195,7 +195,7 @@ const MAX_SESSIONS: usize = 16;
 pub struct TargetLimits {
     /// The maximum number of sessions at the same time, 16 by default. At least one session is always allowed.
     pub sessions: usize,
-    /// The minimum time between two requests, over all sessions with the server; zero by default.
+    /// The minimum time between two requests, over all sessions with the server. The default is zero.
     pub pause: Duration,
 }
 

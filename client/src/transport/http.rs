@@ -41,9 +41,9 @@ pub(crate) struct HttpClient {
     routes: Routes,
     proxy: Option<String>,
     endpoint: Endpoint,
-    /// The header Authorization for each request; `None` without credentials.
+    /// The header Authorization for each request, or `None` if there are no credentials.
     authorization: Option<HeaderValue>,
-    /// The header Via for each request; `None` if the requests have not passed through other servers.
+    /// The header Via for each request, or `None` if the requests have not passed through other servers.
     via: Option<HeaderValue>,
     max_body: usize,
     kept: Option<Kept>,
@@ -80,9 +80,9 @@ pub(crate) struct HttpRequest {
 #[derive(Debug)]
 pub(crate) struct HttpAnswer {
     pub(crate) status: StatusCode,
-    /// How long the server asks the client to wait; `None` if it does not.
+    /// How long the server asks the client to wait, or `None` if it does not.
     pub(crate) retry_after: Option<Duration>,
-    /// The media type in lower case, without parameters; empty if the response has none.
+    /// The media type in lower case, without parameters, or an empty string if the response has none.
     pub(crate) media_type: String,
     pub(crate) body: Bytes,
 }
@@ -120,7 +120,7 @@ impl HttpClient {
         }
     }
 
-    /// Sets the user name and password to send with each request (RFC 7617); `None` for no credentials.
+    /// Sets the user name and password to send with each request (RFC 7617). With `None`, no credentials are sent.
     pub(crate) fn authorize(&mut self, login: Option<(&str, &str)>) {
         self.authorization = login.and_then(|(user, password)| {
             let pair = STANDARD.encode(format!("{user}:{password}"));

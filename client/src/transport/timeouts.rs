@@ -22,18 +22,18 @@ const MAX_WAITS: u32 = 10;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Timeouts {
-    /// The limit for each call of a client, a connection or a result set as a whole; none by default. See
+    /// The limit for each call of a client, a connection or a result set as a whole. By default, there is none. See
     /// [`Client::within`](crate::Client::within). If the limit is reached, the call is abandoned as if its future had
     /// been dropped.
     pub call: Option<Duration>,
-    /// The limit for the wait for a session, if the maximum number of sessions for the target is in use; 30 s by
-    /// default. The time starts when all users that were already waiting have received their sessions.
+    /// The limit for the wait for a session, if the maximum number of sessions for the target is in use. The default is
+    /// 30 s. The time starts when all users that were already waiting have received their sessions.
     pub session: Option<Duration>,
     /// The limit for name resolution and connection, over all addresses of the host. The default is 10 s.
     pub connect: Option<Duration>,
-    /// The limit for each answer; 30 s by default. The time restarts with each answer to another request in progress,
-    /// and when octets of this answer arrive. However, an answer whose octets have begun to arrive may take at most ten
-    /// times as long.
+    /// The limit for each answer. The default is 30 s. The time restarts with each answer to another request in
+    /// progress, and when octets of this answer arrive. However, an answer whose octets have begun to arrive may take
+    /// at most ten times as long.
     pub answer: Option<Duration>,
     /// The limit for the server's Close and the end of the connection. The default is 1 s.
     pub close: Duration,
@@ -60,28 +60,28 @@ impl Default for Timeouts {
 }
 
 impl Timeouts {
-    /// Sets the limit for each call as a whole; `None` means no limit.
+    /// Sets the limit for each call as a whole. `None` means no limit.
     #[must_use]
     pub fn with_call(mut self, limit: impl Into<Option<Duration>>) -> Self {
         self.call = limit.into();
         self
     }
 
-    /// Sets the limit for the wait for a session; `None` means no limit.
+    /// Sets the limit for the wait for a session. `None` means no limit.
     #[must_use]
     pub fn with_session(mut self, limit: impl Into<Option<Duration>>) -> Self {
         self.session = limit.into();
         self
     }
 
-    /// Sets the limit for name resolution and connection; `None` means no limit.
+    /// Sets the limit for name resolution and connection. `None` means no limit.
     #[must_use]
     pub fn with_connect(mut self, limit: impl Into<Option<Duration>>) -> Self {
         self.connect = limit.into();
         self
     }
 
-    /// Sets the limit for each answer; `None` means no limit.
+    /// Sets the limit for each answer. `None` means no limit.
     #[must_use]
     pub fn with_answer(mut self, limit: impl Into<Option<Duration>>) -> Self {
         self.answer = limit.into();
@@ -102,7 +102,7 @@ impl Timeouts {
         self
     }
 
-    /// Sets the time at which every wait ends; `None` means no deadline.
+    /// Sets the time at which every wait ends. `None` means no deadline.
     #[must_use]
     pub fn with_deadline(mut self, deadline: impl Into<Option<Instant>>) -> Self {
         self.deadline = deadline.into();

@@ -140,7 +140,7 @@ impl fmt::Display for Scope {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Site<'a> {
     pub(crate) host: &'a Host,
-    /// The port; `None` if the scheme has no port.
+    /// The port, or `None` if the scheme has no port.
     pub(crate) port: Option<u16>,
     pub(crate) default_port: Option<u16>,
     pub(crate) userinfo: Option<&'a Userinfo>,

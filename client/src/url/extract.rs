@@ -80,8 +80,8 @@ pub enum FaultKind {
 }
 
 impl FoundUrl {
-    /// Returns the reason why the URL is malformed, such as an escape without two hexadecimal digits; `None` if it is
-    /// well formed.
+    /// Returns the reason why the URL is malformed, such as an escape without two hexadecimal digits, or `None` if it
+    /// is well formed.
     pub fn fault(&self) -> Option<UrlError> {
         Locator::parse(&self.url, Mode::Lenient).err()
     }
@@ -207,7 +207,7 @@ fn is_url_octet(octet: u8) -> bool {
     octet.is_ascii_graphic() && !b"\"<>".contains(&octet)
 }
 
-/// Returns the text as written; `None` if it is the same as the URL.
+/// Returns the text as written, or `None` if it is the same as the URL.
 fn written(octets: &[u8], url: &str) -> Option<String> {
     (octets != url.as_bytes()).then(|| text_lossless(octets).into_owned())
 }
@@ -218,8 +218,8 @@ pub const MIN_WRAP_WIDTH: usize = 20;
 pub const MAX_WRAP_WIDTH: usize = 76;
 
 /// Writes a URL between `<URL:` and `>`, in lines of at most `width` characters (RFC 1738 Appendix, RFC 1736 §4.5). No
-/// line ends with a hyphen of the URL, so that the URL can be extracted unambiguously; this is impossible only if the
-/// URL has more consecutive hyphens than fit on a line. `width` is clamped to the range from [`MIN_WRAP_WIDTH`] to
+/// line ends with a hyphen of the URL, so that the URL can be extracted unambiguously, unless the URL has more
+/// consecutive hyphens than fit on a line. `width` is clamped to the range from [`MIN_WRAP_WIDTH`] to
 /// [`MAX_WRAP_WIDTH`].
 ///
 /// `url` must be a canonical form, or other graphic ASCII text without `<`, `>` and `"`. [`extract`](extract()) finds

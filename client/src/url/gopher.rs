@@ -59,7 +59,7 @@ pub enum PlusWire {
 }
 
 impl GopherUrl {
-    /// Parses a URL. The text may contain any octets; those outside 21–7E hex are refused.
+    /// Parses a URL. The text may contain any octets, but octets outside 21–7E hex are refused.
     ///
     /// [`Mode::Strict`] accepts the item types in the draft. [`Mode::Lenient`] accepts any character that a URL may
     /// contain as item type, and national characters as data. Both modes accept reserved characters as data, and refuse

@@ -251,8 +251,8 @@ impl Locator {
         }
     }
 
-    /// Returns the canonical form for display. A password is shown as `***`; a Z39.50 URL is shown without user name
-    /// and password.
+    /// Returns the canonical form for display. A password is shown as `***`, but a Z39.50 URL is shown without user
+    /// name and password.
     pub fn canonical(&self) -> String {
         match &self.url {
             Url::Name(uri) | Url::Other(uri) => uri.normalized().to_string(),
@@ -387,8 +387,8 @@ impl From<Url> for Locator {
     }
 }
 
-/// The error for a URL of another scheme where a Z39.50 URL was expected. It cannot be converted to one; this is also
-/// true of `wais`, which has the same default port (RFC 1738 §3.9).
+/// The error for a URL of another scheme where a Z39.50 URL was expected. It cannot be converted to a Z39.50 URL. This
+/// is also true of a `wais` URL, although `wais` has the same default port (RFC 1738 §3.9).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a URL of scheme {scheme} does not lead to a Z39.50 server")]
 pub struct Unsupported {

@@ -17,7 +17,7 @@ impl Octets {
         &self.0
     }
 
-    /// Returns the octets as text; `None` if they are not UTF-8.
+    /// Returns the octets as text, or `None` if they are not UTF-8.
     pub fn as_str(&self) -> Option<&str> {
         std::str::from_utf8(&self.0).ok()
     }

@@ -167,8 +167,9 @@ impl Registry {
         Registry::default()
     }
 
-    /// Registers a scheme; its letter case is ignored. `parse` parses the text after the colon, which is graphic
-    /// US-ASCII without `#`. It reports an error with [`UrlError::at`] and an offset in that text.
+    /// Registers a scheme, ignoring its letter case. `parse` parses the text after the colon, which
+    /// is graphic US-ASCII without `#`. It reports an error with [`UrlError::at`] and an offset in
+    /// that text.
     ///
     /// # Errors
     /// See [`RegisterError`].

@@ -81,8 +81,8 @@ impl Places {
         parts.collect()
     }
 
-    /// Returns the number of non-filing characters at the beginning of a title according to its indicator; 0 in
-    /// UNIMARC, which marks them in the text.
+    /// Returns the number of non-filing characters at the beginning of a title according to its indicator, or 0 in
+    /// UNIMARC, which marks these characters in the text.
     pub(super) fn skipped(&self, title: &Field) -> usize {
         let indicator = title.indicators().get(1).copied();
         let digit = indicator.filter(|octet| self.is_marc_21 && octet.is_ascii_digit());
@@ -98,7 +98,7 @@ impl Places {
             .join(" ")
     }
 
-    /// Returns the MARC code of the language of the text; empty if it is unknown.
+    /// Returns the MARC code of the language of the text, or an empty string if the language is unknown.
     pub(super) fn language(&self, record: &MarcRecord) -> String {
         let coded = record.fields_by_tag("008").next().and_then(Field::value);
         let coded = coded

@@ -46,8 +46,8 @@ pub(crate) struct Choice {
     fitting: usize,
     /// The reason for the choice, such as `b1 chosen because its title, author and year agree`.
     reason: String,
-    /// The differences between the chosen record and the publication, such as `its year is 1995, not 1813`; `None` if there are
-    /// none.
+    /// The differences between the chosen record and the publication, such as `its year is 1995, not 1813`, or `None` if there
+    /// are none.
     pub(crate) doubt: Option<String>,
 }
 
@@ -75,7 +75,7 @@ impl Choice {
 }
 
 impl Publication {
-    /// Compares the publication with `found`, the publication in a record; `None` if they are different publications.
+    /// Compares the publication with `found`, the publication in a record. Returns `None` if they are different publications.
     fn likeness(&self, found: &Self) -> Option<Likeness> {
         let pairs = self.titles.iter();
         let pairs = pairs.flat_map(|one| found.titles.iter().map(move |two| one.compare(two)));
@@ -189,7 +189,7 @@ impl Publication {
         }
     }
 
-    /// Describes the differences between the publication and the chosen record; `None` if there are none.
+    /// Describes the differences between the publication and the chosen record. Returns `None` if there are none.
     fn doubt(&self, found: &Self, likeness: Likeness) -> Option<String> {
         let mut doubts = Vec::new();
         if let (AuthorMatch::OtherForename, Some(author)) = (likeness.author, found.authors.shown())

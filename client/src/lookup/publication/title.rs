@@ -93,7 +93,7 @@ impl Title {
         })
     }
 
-    /// Compares two titles; `None` if they differ.
+    /// Compares two titles. Returns `None` if they differ.
     pub(super) fn compare(&self, other: &Self) -> Option<TitleMatch> {
         if self.whole.folded == other.whole.folded {
             Some(TitleMatch::Whole)

@@ -147,8 +147,8 @@ fn join(
 /// The fragments of a record received so far.
 struct Parts {
     octets: Vec<u8>,
-    /// The record syntax named by the EXTERNAL that encloses the first fragment; `None` if the fragments are not enclosed
-    /// in an EXTERNAL.
+    /// The record syntax named by the EXTERNAL that encloses the first fragment, or `None` if the fragments are not
+    /// enclosed in an EXTERNAL.
     tag: Option<Option<Oid>>,
 }
 

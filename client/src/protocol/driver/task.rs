@@ -65,9 +65,9 @@ impl Default for CloseMode {
 
 /// A handler's response to a request of the server.
 pub(super) struct Verdict {
-    /// The number of the operation; `None` if the request concerns the session.
+    /// The number of the operation, or `None` if the request concerns the session.
     pub(super) operation: Option<u64>,
-    /// The response to send; `None` if the server does not want a response.
+    /// The response to send, or `None` if the server does not want a response.
     pub(super) response: Option<Apdu>,
     /// Whether the response is the refusal of a challenge.
     pub(super) is_refusal: bool,
@@ -78,7 +78,7 @@ pub(in crate::protocol) struct Driver<S> {
     /// The state, which is the first field, so that callers see the end of the session if the task is dropped.
     state: StateSender,
     wire: Wire<S>,
-    /// The result of Init; `None` until Init has been accepted.
+    /// The result of Init, or `None` until Init has been accepted.
     agreed: Option<InitOutcome>,
     pub(super) options: SessionOptions,
     inbox: Inbox,
@@ -404,8 +404,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         [held, operations, abandoned].into_iter().flatten().min()
     }
 
-    /// Returns the time at which the held request stops waiting for operations whose callers have all dropped their futures;
-    /// `None` if it does not wait for such operations. The wait restarts when octets of an answer arrive.
+    /// Returns the time at which the held request stops waiting for operations whose callers have all dropped their futures,
+    /// or `None` if it does not wait for such operations. The wait restarts when octets of an answer arrive.
     fn abandoned_until(&self) -> Option<Instant> {
         let held = self.held.as_ref()?;
         let mut since = self.operations.all_abandoned()?.max(held.since);

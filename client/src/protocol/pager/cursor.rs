@@ -43,7 +43,7 @@ impl Cursor {
         self.next.saturating_sub(fetched)
     }
 
-    /// Returns the next record if it has already been fetched; otherwise `None`.
+    /// Returns the next record if it has already been fetched, or `None` otherwise.
     pub(crate) fn buffered(&mut self) -> Option<ResultRecord> {
         self.come.pop_front()
     }

@@ -55,7 +55,7 @@ pub enum ExplainUse {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ExplainOptions {
-    /// The category, such as `TargetInfo`, `DatabaseInfo` or `CategoryList`; case is ignored.
+    /// The category, such as `TargetInfo`, `DatabaseInfo` or `CategoryList`, in any letter case.
     pub category: String,
     /// Additional terms that the records must match, such as the name of a database.
     pub terms: Vec<(ExplainUse, String)>,

@@ -38,9 +38,9 @@ pub fn task(parameters: impl Into<TaskParameters>) -> Result<ExtendedServicesReq
     ))
 }
 
-/// Builds a task that inserts, replaces or deletes records of a database (Z39.50-2003 Appendix EXT.5 and its revision
-/// 1, which is called version 3). `version` is [`DATABASE_UPDATE`](z3950_asn1::oid::DATABASE_UPDATE) or
-/// [`DATABASE_UPDATE_1`]; the latter has no qualifiers.
+/// Builds a task that inserts, replaces or deletes records of a database (Z39.50-2003 Appendix EXT.5 and its
+/// revision 1, which is called version 3). `version` is [`DATABASE_UPDATE`](z3950_asn1::oid::DATABASE_UPDATE) or
+/// [`DATABASE_UPDATE_1`], which has no qualifiers.
 ///
 /// # Errors
 /// Fails only if BER cannot encode a value.
@@ -113,12 +113,12 @@ pub struct TaskResult {
 }
 
 impl TaskResult {
-    /// Returns the decoded task package; `None` if it is missing or malformed.
+    /// Returns the decoded task package, or `None` if it is missing or malformed.
     pub fn package(&self) -> Option<TaskPackage> {
         TaskPackage::from_external(self.task_package.as_ref()?).ok()
     }
 
-    /// Returns the parameters in the task package; `None` if they are missing or belong to an unknown service.
+    /// Returns the parameters in the task package, or `None` if they are missing or belong to an unknown service.
     pub fn parameters(&self) -> Option<TaskParameters> {
         TaskParameters::from_external(&self.package()?.task_specific_parameters).ok()
     }

@@ -112,7 +112,8 @@ impl ServerInfo {
         }
     }
 
-    /// Returns the character set and language that the server selected from the proposal; `None` if it selected none.
+    /// Returns the character set and language that the server selected from the proposal, or `None` if it selected
+    /// none.
     pub fn negotiated(&self) -> Option<TargetResponse> {
         match self.response.other_info.as_ref()?.value()? {
             CharSetandLanguageNegotiation::Response(response) => Some(response),
@@ -143,7 +144,7 @@ pub(crate) fn examine(response: &InitializeResponse) -> Result<(), Error> {
     .into())
 }
 
-/// Returns the values in effect after an accepted Init; `None` for any other request or answer.
+/// Returns the values in effect after an accepted Init, or `None` for any other request or answer.
 pub(crate) fn agreed(request: &Apdu, answer: &Apdu) -> Option<InitOutcome> {
     match (request, answer) {
         (Apdu::InitializeRequest(request), Apdu::InitializeResponse(response)) => {

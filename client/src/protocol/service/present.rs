@@ -20,12 +20,13 @@ pub struct PresentOptions {
     pub result_set: InternationalString,
     /// The element set name of the records.
     pub element_set: Option<InternationalString>,
-    /// The complete specification of schema, elements and syntaxes, only in version 3. It overrides the element set
-    /// name.
+    /// The complete specification of schema, elements and syntaxes, which overrides the element set name. It is
+    /// allowed only in version 3.
     pub composition: Option<CompSpec>,
     /// The preferred record syntax.
     pub record_syntax: Option<Oid>,
-    /// Additional ranges of positions, whose records follow the records of the main range; only in version 3.
+    /// Additional ranges of positions, whose records follow the records of the main range. They are allowed only in
+    /// version 3.
     pub additional_ranges: Vec<Range>,
     /// The maximum number of segments in an answer, if segmentation is in effect. With 1, the answer is a single APDU.
     pub max_segment_count: Option<u32>,

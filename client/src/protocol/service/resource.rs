@@ -23,7 +23,7 @@ impl ResourceQuestion {
     }
 
     /// Returns the report in the format of the type `T` (see `resource_report1` and `resource_report2` in
-    /// [`z3950_asn1::format`]); `None` if the report has another format.
+    /// [`z3950_asn1::format`]), or `None` if the report has another format.
     pub fn value<T: ExternalValue>(&self) -> Option<T> {
         T::from_external(self.request.resource_report.as_ref()?).ok()
     }

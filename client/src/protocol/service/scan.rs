@@ -14,8 +14,8 @@ use crate::error::ProtocolFault;
 use crate::error::{Diagnostics, Error, Phase};
 use crate::protocol::session::Session;
 
-/// The options of a scan. By default, twenty terms are requested, beginning with the given term; databases must be
-/// added.
+/// The options of a scan. By default, twenty terms are requested, beginning with the given term. The list of
+/// databases is empty and must be filled.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ScanOptions {
@@ -23,12 +23,13 @@ pub struct ScanOptions {
     pub databases: Vec<DatabaseName>,
     /// The default attribute set for the attributes of the term.
     pub attribute_set: Option<Oid>,
-    /// The number of terms to skip between two entries; `None` leaves the number to the server.
+    /// The number of terms to skip between two entries. `None` leaves the number to the server.
     pub step_size: Option<u64>,
     /// The number of terms to return.
     pub number_of_terms: u64,
     /// The preferred position of the given term, or of the term after it, among the entries. Position 1 is the first
-    /// entry. With 0, only terms after the given term are returned; with `number_of_terms + 1`, only terms before it.
+    /// entry. With 0, only terms after the given term are returned. With `number_of_terms + 1`, only terms before it
+    /// are returned.
     pub preferred_position: Option<u64>,
     /// Additional information for the server, such as a result set to which counts are restricted.
     pub other_info: Option<OtherInformation>,

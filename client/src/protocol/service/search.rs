@@ -17,7 +17,8 @@ use super::{DEFAULT_RESULT_SET, ResultRecord, separate};
 use crate::error::{Diagnostics, Error, Phase, ProtocolFault};
 use crate::protocol::session::Session;
 
-/// The options of a search. By default, the response contains no records; databases must be added.
+/// The options of a search. By default, the response contains no records. The list of databases is empty and must be
+/// filled.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct SearchOptions {
@@ -154,17 +155,18 @@ pub struct SearchResult {
 }
 
 impl SearchResult {
-    /// Returns the number of matching records; `None` if it is unknown to the server.
+    /// Returns the number of matching records, or `None` if it is unknown to the server.
     pub fn count(&self) -> Option<u64> {
         self.negative_count.is_none().then_some(self.hits)
     }
 
-    /// Returns the number of hits for each part of the query (SearchResult-1); `None` if the server did not send them.
+    /// Returns the number of hits for each part of the query (SearchResult-1), or `None` if the server did not send
+    /// them.
     pub fn report(&self) -> Option<SearchInfoReport> {
         self.information().find_map(OtherInformation::value)
     }
 
-    /// Returns the facets of the records found; `None` if the server did not send them.
+    /// Returns the facets of the records found, or `None` if the server did not send them.
     pub fn facets(&self) -> Option<FacetList> {
         self.information().find_map(OtherInformation::value)
     }

@@ -49,7 +49,7 @@ pub(super) struct Handle {
     pub(super) has_told_miscount: AtomicBool,
     /// The maximum number of operations in progress with concurrentOperations, and without it.
     pub(super) in_progress: (usize, usize),
-    /// The channel for requests for an SRU server's description; `None` for a Z39.50 server.
+    /// The channel for requests for an SRU server's description, or `None` for a Z39.50 server.
     #[cfg(feature = "sru")]
     pub(super) descriptions: Option<mpsc::Sender<DescriptionRequest>>,
 }

@@ -26,7 +26,7 @@ pub(super) struct Skeleton {
 }
 
 impl Skeleton {
-    /// Returns the skeleton of a query; `None` unless its terms are plain words, which do not influence the
+    /// Returns the skeleton of a query, or `None` unless its terms are plain words, which do not influence the
     /// translation.
     pub(super) fn of(query: &RpnQuery) -> Option<Self> {
         let mut terms = Vec::new();

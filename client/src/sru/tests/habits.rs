@@ -116,7 +116,8 @@ async fn wrong_counts_and_positions_end() {
     // If the answer has no number of hits, the records are counted.
     let uncounted = found_xml(9, 1..=2).replace("<zs:numberOfRecords>9</zs:numberOfRecords>", "");
     check([ok(uncounted)], 5, &["Title 1", "Title 2"], "1+5").await;
-    // Records that were sent are delivered, whatever number of hits the server states; missing records are requested again.
+    // Records that were sent are delivered, whatever number of hits the server states, and missing records are
+    // requested again.
     for count in [0, 1] {
         let fewer = found(count, 1..=2);
         check([fewer], 5, &["Title 1", "Title 2"], "1+5").await;

@@ -23,9 +23,9 @@ use super::command::run;
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Credentials {
-    /// The user name; `None` if the server needs none.
+    /// The user name, or `None` if the server needs none.
     pub user: Option<String>,
-    /// The group of the user; `None` if the server needs none.
+    /// The group of the user, or `None` if the server needs none.
     pub group: Option<String>,
     /// The password, if the program supplied it. A targets file cannot contain it.
     #[serde(skip)]

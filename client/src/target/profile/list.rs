@@ -22,7 +22,7 @@ use super::{Credentials, Profile, SruOptions};
 use crate::target::{self, Endpoint, Target, TargetError};
 use crate::url::{self, Host, Mode, Userinfo, Z3950Url};
 
-/// The built-in targets file; empty without the feature `profiles`.
+/// The built-in targets file, which is empty without the feature `profiles`.
 const BUILT_IN: &str = if cfg!(feature = "profiles") {
     include_str!("targets.toml")
 } else {
@@ -123,13 +123,13 @@ pub enum ProfileError {
 /// The fault of a targets file. `Display` begins with its place, as in `line 3, column 1: …`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileFault {
-    /// The line and the column, in characters, both 1-based; `None` if the fault concerns the whole file.
+    /// The 1-based line, and the 1-based column in characters, or `None` if the fault concerns the whole file.
     place: Option<(usize, usize)>,
     words: String,
 }
 
 impl FileFault {
-    /// Returns the 1-based line of the fault; `None` if the fault concerns the whole file.
+    /// Returns the 1-based line of the fault, or `None` if the fault concerns the whole file.
     pub fn line(&self) -> Option<usize> {
         self.place.map(|(line, _)| line)
     }
@@ -158,7 +158,7 @@ struct File {
 }
 
 impl Profiles {
-    /// Returns the path of the user's targets file, which may not exist; `None` if there is no home directory.
+    /// Returns the path of the user's targets file, which may not exist. Returns `None` if there is no home directory.
     #[cfg(feature = "profiles")]
     pub fn user_file() -> Option<PathBuf> {
         let folders = choose_base_strategy().ok()?;
@@ -239,7 +239,7 @@ impl Profiles {
     fn all(&self) -> &Entries {
         self.all.get_or_init(|| {
             let mut all = Entries::new();
-            // A test checks the built-in list; an error in it would leave only the user's targets.
+            // A test checks the built-in list. If it were malformed, only the user's targets would be known.
             #[cfg(feature = "profiles")]
             if self.has_built_in
                 && let Ok(File { targets }) = toml::from_str(BUILT_IN)
@@ -262,7 +262,7 @@ impl Profiles {
         }
     }
 
-    /// Returns the profile with a name; case is ignored.
+    /// Returns the profile with this name, ignoring letter case.
     pub fn named(&self, name: &str) -> Option<(&str, &ProfileEntry)> {
         let known = self.about(name);
         let found = known.get_key_value(name).or_else(|| {

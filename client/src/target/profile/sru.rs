@@ -97,7 +97,7 @@ fn version<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Version, D::Err
         .ok_or_else(|| serde::de::Error::custom(format!("{text} is not 1.1, 1.2 or 2.0")))
 }
 
-/// Returns the SRU version for a number such as `1.1`; `None` for any other text.
+/// Returns the SRU version for a number such as `1.1`, or `None` for any other text.
 pub fn sru_version(text: &str) -> Option<Version> {
     let mut all = [Version::V1_1, Version::V1_2, Version::V2_0].into_iter();
     all.find(|version| version.as_str() == text)

@@ -66,7 +66,7 @@ fn extent(text: &[u8]) -> usize {
             extent += character.len_utf8();
         }
         for octet in chunk.invalid() {
-            // Octets from 0xC0 on are letters in Latin-1 and similar sets; lower octets are punctuation marks.
+            // Octets from 0xC0 on are letters in Latin-1 and similar sets, and lower octets are punctuation marks.
             if *octet < 0xC0 {
                 return extent;
             }

@@ -31,7 +31,7 @@ const ATTRIBUTES: [&str; 13] = [
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HtmlUrl {
-    /// The element and the attribute, such as `a` and `href`; `None` for text between tags.
+    /// The element and the attribute, such as `a` and `href`, or `None` for text between tags.
     pub attribute: Option<(String, &'static str)>,
     /// The URL. For an attribute, its range is the range of the attribute. For text, it is the range of the URL, or the
     /// range of the complete text between two tags if this text contains character references or converted line ends.
@@ -139,7 +139,7 @@ pub fn in_html(document: &[u8], address: Option<&str>) -> HtmlUrls {
 /// The error for a relative link without a base.
 struct Unresolved;
 
-/// Returns the URL of a link; `None` for an empty value, a script, or a fragment without a base.
+/// Returns the URL of a link, or `None` for an empty value, a script, or a fragment without a base.
 fn read(link: Link, base: Option<&str>, charset: Charset) -> Option<Result<HtmlUrl, Unresolved>> {
     let cleaned = link::cleaned(&link.value, charset);
     let scheme = generic::split(&cleaned).map(|(scheme, _)| scheme);

@@ -100,7 +100,7 @@ fn content(inner: &[u8], start: usize, quotes: usize) -> Result<FoundUrl, Wrappe
 
 /// Returns the alternative readings of a URL, each without one or more of these hyphens.
 fn alternates(url: &[u8], hyphens: &[usize]) -> Vec<String> {
-    // Each bit of a combination selects a hyphen to leave out; only the first few hyphens are varied.
+    // Each bit of a combination selects a hyphen to leave out. Only the first few hyphens are varied.
     let hyphens = hyphens.get(..HYPHENS).unwrap_or(hyphens);
     (1..1_usize << hyphens.len())
         .take(MAX_ALTERNATES)

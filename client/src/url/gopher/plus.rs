@@ -14,7 +14,7 @@ pub struct GopherPlus(Octets);
 pub enum PlusRequest {
     /// `+`, `+format` or `+format language`: the item itself, in its default view or another view.
     View {
-        /// The media type of the view, such as `text/html`; `None` for the default view.
+        /// The media type of the view, such as `text/html`, or `None` for the default view.
         format: Option<Octets>,
         /// The language of the view, such as `Es_ES`.
         language: Option<Octets>,
@@ -25,7 +25,7 @@ pub enum PlusRequest {
     Attributes {
         /// The items whose attributes are requested.
         scope: AttributeScope,
-        /// The names of the requested attributes with their `+`, such as `+ABSTRACT`; empty for all attributes.
+        /// The names of the requested attributes with their `+`, such as `+ABSTRACT`. The list is empty for all attributes.
         names: Vec<Octets>,
     },
     /// `+`, tab, `1` and lines: the item that results from these answers to its form.
@@ -138,8 +138,7 @@ impl GopherPlus {
     }
 }
 
-/// Returns whether two attribute names are equal; case is ignored. `+VIEW` of RFC 1738 is the same as `+VIEWS` of the
-/// draft.
+/// Returns whether two attribute names are equal, ignoring letter case. `+VIEW` of RFC 1738 is the same as `+VIEWS` of the draft.
 pub(crate) fn same_attribute(one: &[u8], other: &[u8]) -> bool {
     let plural = |name: &[u8]| match name.to_ascii_uppercase() {
         name if name == b"+VIEW" => b"+VIEWS".to_vec(),

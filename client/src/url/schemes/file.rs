@@ -54,7 +54,7 @@ impl FileUrl {
         FileUrl { host, segments }
     }
 
-    /// Returns the host on which the file is; `None` for the local machine.
+    /// Returns the host on which the file is, or `None` for the local machine.
     pub fn host(&self) -> Option<&Host> {
         self.host.as_ref()
     }

@@ -13,7 +13,7 @@ use z3950_marc::charset::utf8_or_latin1;
 
 use crate::error::Diagnostics;
 
-/// Texts and diagnostics from the server; both may be empty.
+/// Texts and diagnostics from the server. Either list may be empty.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct UserInformation {
     pub(super) text: Vec<String>,
@@ -94,7 +94,7 @@ fn contents(value: &[u8]) -> &[u8] {
     }
 }
 
-/// Returns the text of a UTF8String, VisibleString or GeneralString; `None` for other octets.
+/// Returns the text of a UTF8String, VisibleString or GeneralString, or `None` for other octets.
 fn character_string(octets: &[u8]) -> Option<String> {
     matches!(octets.first()?, 0x0c | 0x1a | 0x1b).then(|| words(contents(octets)))?
 }
