@@ -34,7 +34,7 @@ pub struct OpenedSearch {
     pub record: Option<Outcome>,
     /// The requests in the order in which they were sent, with the server's diagnostics.
     pub steps: Vec<Step>,
-    /// The successful step, in the same format as [`Retrieval::step`](crate::Retrieval::step).
+    /// The form of the successful step, in the same format as [`Retrieval::step`](crate::Retrieval::step).
     pub step: Option<String>,
 }
 

@@ -45,7 +45,7 @@ pub struct PlanOptions {
     pub allow_reserved_port: bool,
     /// Whether to send the user name and password in the URL to the server.
     pub allow_url_credentials: bool,
-    /// The fallbacks after the server has refused a request.
+    /// The fallbacks to use after the server has refused a request.
     pub fallback: Fallback,
     /// The Init request, to which the credentials of the URL or the profile may be added.
     pub init: InitializeRequest,
@@ -116,8 +116,8 @@ pub struct Plan {
     pub port: u16,
     /// The docid, which is the only term of the query.
     pub docid: Option<Octets>,
-    /// The databases to search, and the form of record to request. In a session, they are also the defaults of later
-    /// searches.
+    /// The databases to search, and the form in which to request the record. In a session, they are also the defaults
+    /// of later searches.
     pub defaults: SessionDefaults,
     /// The record syntax to request, followed by the other syntaxes in the URL that [`Fallback::syntax`] allows.
     pub record_syntaxes: Vec<Oid>,
@@ -125,9 +125,9 @@ pub struct Plan {
     pub options: PlanOptions,
     /// The source of the identity sent in Init, or `None` if no identity is sent.
     pub identity_source: Option<IdentitySource>,
-    /// Cautions that a person should confirm before anything is sent.
+    /// Cautions that the user should confirm before anything is sent.
     pub cautions: Vec<Caution>,
-    /// Deviations of the requests from the URL.
+    /// Warnings about differences between the requests and the URL.
     pub warnings: Vec<Warning>,
     /// Whether the URL itself names record syntaxes.
     names_syntaxes: bool,

@@ -103,13 +103,13 @@ impl ResultSet {
     /// Returns the record at a 1-based position.
     ///
     /// # Errors
-    /// [`Error::Refused`] for a position outside the set, and for a diagnostic in place of the record; other errors if
-    /// the connection failed.
+    /// [`Error::Refused`] for a position outside the set, and for a diagnostic in place of the record. Other errors mean
+    /// that the connection failed.
     pub async fn record(&self, position: u64) -> Result<Record, Error> {
         self.shared.record(position).await
     }
 
-    /// Returns all records of the set, in order. Several streams of a set can be read at the same time.
+    /// Returns a stream of all records of the set, in order. Several streams of a set can be read at the same time.
     pub fn stream(&self) -> Records {
         self.range(..)
     }
@@ -129,7 +129,8 @@ impl ResultSet {
         self.stream()
     }
 
-    /// Returns the records in a range of 1-based positions. The stream ends early if the set has fewer records.
+    /// Returns a stream of the records in a range of 1-based positions. The stream ends early if the set has fewer
+    /// records.
     ///
     /// ```no_run
     /// # async fn example(hits: z3950::ResultSet) -> Result<(), z3950::Error> {
@@ -166,7 +167,7 @@ impl ResultSet {
     /// at its position in the new order.
     ///
     /// # Errors
-    /// [`Error::Refused`] if the server does not support these keys; other errors if the connection failed.
+    /// [`Error::Refused`] if the server does not support these keys. Other errors mean that the connection failed.
     pub async fn sort(&mut self, keys: &[SortKey]) -> Result<(), Error> {
         self.piggybacked = 0;
         let sorted = self.shared.connection.until_closed(async {

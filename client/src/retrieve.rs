@@ -303,8 +303,8 @@ impl<'a> KnownItemSearch<'a> {
         }
     }
 
-    /// Requests a record again if it is too large or empty: with other element sets, and then in other syntaxes, unless
-    /// the URL names these. If none of them helps, the original answer is kept.
+    /// Requests a record that is too large or empty again, with other element sets and then in other syntaxes, unless the
+    /// URL names these. If none of them helps, the original answer is kept.
     async fn in_other_forms(&mut self, first: Outcome) -> Outcome {
         for form in self.requests.substitutes() {
             if !self.requests.substitute(&form) {

@@ -1,5 +1,5 @@
 //! Chooses the best of several records for copy cataloguing: by encoding level (leader position 17), and by the source,
-//! language and rules of cataloguing (MARC 21 field 040, UNIMARC field 801).
+//! language and rules of its cataloguing (MARC 21 field 040, UNIMARC field 801).
 
 use std::cmp::{Ordering, Reverse};
 
@@ -24,7 +24,8 @@ pub struct Preferences {
     pub usual_language: Option<String>,
 }
 
-/// The cataloguing agencies preferred by default: national libraries, by their codes in MARC, OCLC and ISIL.
+/// The cataloguing agencies that are preferred by default. These are national libraries, listed by their codes in MARC,
+/// OCLC and ISIL.
 pub const SOURCES: [&str; 11] = [
     "DLC",
     "DNLM",
@@ -39,8 +40,8 @@ pub const SOURCES: [&str; 11] = [
     "FR-751131015",
 ];
 
-/// The quality of a record for copy cataloguing. A better record compares as less. The first field in which two records
-/// differ decides.
+/// The quality of a record for copy cataloguing. A better record compares as less, and the first field in which two
+/// records differ decides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Merit {
     /// Whether the record contains the identifier as a valid number, as a cancelled number, or not at all.
@@ -163,8 +164,8 @@ impl Merit {
         Some(self.control_number.as_str()).filter(|number| !number.is_empty())
     }
 
-    /// Returns the reason why this record is better than another record, which is called `name`: `its encoding level is
-    /// full, that of b2 is minimal`.
+    /// Returns the reason why this record is better than another record, which is called `name`. An example is `its
+    /// encoding level is full, that of b2 is minimal`.
     pub(crate) fn reason(&self, other: &Self, name: &str) -> String {
         let known = |code: &str| match code {
             "" => "unknown".to_owned(),
@@ -222,7 +223,7 @@ impl Merit {
         comparisons.find_map(differs)
     }
 
-    /// Compares two records. The better record is less.
+    /// Compares two records. The better record compares as less.
     pub(crate) fn compare(&self, other: &Self) -> Ordering {
         let comparisons = self.comparisons(other).into_iter();
         comparisons.fold(Ordering::Equal, |so_far, (_, next)| so_far.then(next))

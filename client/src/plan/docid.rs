@@ -274,8 +274,8 @@ fn access_points(plan: &Plan, docid: &Octets) -> Vec<Attributes> {
     points
 }
 
-/// Returns whether a step, as in [`Found::step`](crate::find::Found::step), is the search prescribed by RFC 2056 §4, in
-/// whatever form it requests the record.
+/// Returns whether a step, as in [`Found::step`](crate::find::Found::step), is the search prescribed by RFC 2056 §4,
+/// regardless of the form in which it requests the record.
 pub fn is_prescribed(step: &str) -> bool {
     let (search, rest) = step.split_once(';').unwrap_or((step, ""));
     search == prescribed().to_string() && !rest.starts_with("database=")

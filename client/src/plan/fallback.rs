@@ -11,19 +11,20 @@ use z3950_asn1::bib1::diagnostics::Condition;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Fallback {
-    /// After diagnostic 118, search without the Structure attribute.
+    /// Whether to search without the Structure attribute after diagnostic 118.
     pub structure: bool,
-    /// After a refusal of the attributes (3, 113 to 126, 247, 1024, 1056), or after an empty result, try other searches
-    /// for the docid: those of the server's profile, the search of RFC 2056, the same search without the Structure
-    /// attribute, and searches for a local number, a standard identifier, and the kind of number that the docid looks
-    /// like. For a query, repeat it with fewer attributes, in broader indexes, and in any index.
+    /// Whether to try other searches after a refusal of the attributes (diagnostics 3, 113 to 126, 247, 1024, 1056) or
+    /// an empty result. For a docid, these are the searches of the server's profile, the search of RFC 2056, the same
+    /// search without the Structure attribute, and searches for a local number, a standard identifier, and the kind of
+    /// number that the docid looks like. A query is repeated with fewer attributes, in broader indexes, and in any
+    /// index.
     pub attributes: bool,
-    /// After diagnostic 23 or 111, search the databases one by one until a record is found.
+    /// Whether to search the databases one by one after diagnostic 23 or 111, until a record is found.
     pub databases: bool,
-    /// After diagnostic 227, 238 or 239, request the next supported record syntax in the URL, then that of the server's
-    /// profile, and finally leave the choice to the server.
+    /// Whether to try other record syntaxes after diagnostic 227, 238 or 239. These are the next supported syntax in
+    /// the URL, then that of the server's profile, and finally the server's choice.
     pub syntax: bool,
-    /// After diagnostic 25 or 26, request the record without an element set name.
+    /// Whether to request the record without an element set name after diagnostic 25 or 26.
     pub element_set: bool,
 }
 
@@ -38,11 +39,11 @@ impl Fallback {
     };
 }
 
-/// The maximum number of searches for one query or URL.
+/// The maximum number of further requests for one query or URL, after refusals or empty results.
 const MAX_SEARCHES: usize = 100;
 
-/// The order in which searches are made and databases are searched, as allowed by a [`Fallback`]. The number of
-/// searches is limited.
+/// The order in which searches and databases are tried, as far as a [`Fallback`] allows. The number of requests is
+/// limited.
 #[derive(Debug, Clone)]
 pub(crate) struct SearchOrder {
     pub(crate) fallback: Fallback,

@@ -15,7 +15,7 @@ pub(super) struct IdleSessions(Mutex<IdleState>);
 
 #[derive(Default)]
 struct IdleState {
-    /// The sessions, least recently used session first.
+    /// The sessions, beginning with the least recently used one.
     sessions: Vec<IdleSession>,
     /// Whether a task is running that closes sessions when their idle time has passed.
     is_swept: bool,

@@ -43,7 +43,7 @@ pub enum End {
 }
 
 impl End {
-    /// Returns the end of a session whose task was dropped with its runtime.
+    /// Returns the end of a session whose task was dropped because its runtime ended.
     pub(crate) fn with_runtime() -> Self {
         Self::Failed(Arc::new(Error::Unavailable {
             phase: Phase::Idle,
@@ -397,7 +397,7 @@ impl Operations {
         self.limits().map(|(at, _)| at).min()
     }
 
-    /// Returns the number of an operation whose wait for an answer has ended.
+    /// Returns the number of an operation whose wait for an answer has ended, if there is one.
     fn overdue(&self, now: Instant) -> Option<u64> {
         let overdue = self.limits().find(|(at, _)| *at <= now);
         overdue.map(|(_, number)| number)
@@ -536,7 +536,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
             }
         }
         debug!("the server closed the connection without Close");
-        // If unread octets are left, closing the stream resets the connection, and the server may lose our Close.
+        // If unread octets are left, closing the stream resets the connection, and the server may lose the client's
+        // Close.
         let mut dropped = [0; 4096];
         while matches!(self.framed.get_mut().read(&mut dropped).await, Ok(1..)) {}
     }

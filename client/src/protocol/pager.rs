@@ -44,7 +44,7 @@ use crate::transport::Timeouts;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct PagerOptions {
-    /// The requested form of the records. The name of the result set in it is replaced by the name in the search.
+    /// The form in which to request the records. Its result set name is replaced with the name in the search.
     pub present: PresentOptions,
     /// Record syntaxes to try one after the other if the server does not support the one in `present`. `None` leaves
     /// the choice to the server.
@@ -60,8 +60,8 @@ pub struct PagerOptions {
     /// Whether a record that the server refuses to send is replaced by a diagnostic, so that the records after it can still be
     /// read. If not, the refusal is an error.
     pub takes_refusals: bool,
-    /// The function that opens a new session after the session was lost. The search is repeated in the new session, and
-    /// must find the same number of records.
+    /// The handler that opens a new session after the session has been lost. The search is repeated in the new session, and must
+    /// find the same number of records.
     pub reconnect: Option<Arc<dyn Reconnect>>,
 }
 
@@ -91,8 +91,8 @@ impl PagerOptions {
     }
 }
 
-/// The maximum number of chunks of a long range that are requested ahead. The number is also limited by the maximum
-/// number of operations in progress.
+/// The maximum number of chunks of a long range that are requested before they are needed. The number is also limited by the
+/// maximum number of operations in progress.
 const CHUNKS_AHEAD: usize = 8;
 
 /// The maximum number of consecutive waits at the request of a server that sends no records in between.
@@ -290,7 +290,7 @@ impl Pager {
         record.ok_or_else(|| refused(Diagnostics::default()))
     }
 
-    /// Returns `count` records from the 1-based position `start`, or fewer if the set ends before.
+    /// Returns `count` records from the 1-based position `start`, or fewer if the set ends earlier.
     ///
     /// # Errors
     /// The errors of [`Session::present`]. [`stream_range`](Self::stream_range) also returns the records before an
@@ -299,8 +299,8 @@ impl Pager {
         self.stream_range(start, count).try_collect().await
     }
 
-    /// Streams `count` records from the 1-based position `start`, or fewer if the set ends before. The stream ends
-    /// after an error.
+    /// Streams `count` records from the 1-based position `start`, or fewer if the set ends earlier. The stream ends after an
+    /// error.
     pub fn stream_range(
         &mut self,
         start: u64,

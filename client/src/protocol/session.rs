@@ -1,5 +1,5 @@
-//! A session with a server: a handle, cheap to clone, to the task that owns the stream. Opening a session sends Init
-//! (Z39.50-2003 §3.2.1); dropping the last handle closes the session. The files in `service` add a method for each
+//! A session with a server. [`Session`] is a handle, cheap to clone, to the task that owns the stream. Opening a session sends
+//! Init (Z39.50-2003 §3.2.1), and dropping the last handle closes the session. The files in `service` add a method for each
 //! service.
 
 mod handle;
@@ -43,9 +43,9 @@ use crate::url::Host;
 
 /// An open session. Cloning it creates another handle to the same session.
 ///
-/// Concurrent requests are sent in the order in which they were made. They are sent one at a time unless the server
-/// grants concurrentOperations. Dropping a future of this type does not disturb other requests of the session, unless
-/// its answer does not arrive within [`Timeouts::abandoned`] and another request has to wait for it.
+/// Concurrent requests are sent in the order in which they were made. They are sent one at a time unless the server grants
+/// concurrentOperations. Dropping the future of a request does not disturb other requests of the session, unless the answer does
+/// not arrive within [`Timeouts::abandoned`] and another request has to wait for it.
 ///
 /// The session ends with the tokio runtime in which it was opened. Other runtimes can use it while that runtime runs.
 #[derive(Debug, Clone)]

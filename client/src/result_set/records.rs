@@ -17,10 +17,10 @@ use crate::record::Record;
 /// The records of a result set in order, fetched in chunks as needed.
 ///
 /// It owns the result set and the connection, so a function can return it and a task can read it; see
-/// [`ResultSet::into_stream`](crate::ResultSet::into_stream). It can be dropped before its end: the connection can
-/// still be used, and if nothing else uses the connection, its session returns to the client's pool.
+/// [`ResultSet::into_stream`](crate::ResultSet::into_stream). It can be dropped before its end. The connection can
+/// then still be used, and if nothing else uses it, its session returns to the client's pool.
 ///
-/// It implements [`Stream`]; programs that do not use this trait can call [`next`](Self::next). A diagnostic in place
+/// It implements [`Stream`]. Programs that do not use this trait can call [`next`](Self::next). A diagnostic in place
 /// of a record is returned as an error, after which the next record can be read. Any other error is the last item.
 ///
 /// A stream that has been polled and is waiting for records keeps its result set locked, until a later poll returns a
@@ -39,7 +39,7 @@ pub struct Records {
 type Fetched = (Cursor, Result<Option<ResultRecord>, Error>);
 
 impl Records {
-    /// Creates a stream of `count` records from the 1-based position `first`, or fewer if the set ends before.
+    /// Creates a stream of `count` records from the 1-based position `first`, or of fewer if the set ends earlier.
     pub(super) fn new(set: &Arc<SharedSet>, first: u64, count: u64) -> Self {
         Self {
             fetching: None,

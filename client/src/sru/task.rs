@@ -1,4 +1,4 @@
-//! The task of a session with an SRU server. It makes one request at a time, and cancels a request whose caller has
+//! The task of a session with an SRU server. It sends one request at a time, and cancels a request whose caller has
 //! dropped its future.
 
 use tokio::sync::{mpsc, oneshot};
@@ -44,7 +44,8 @@ enum Assignment {
 
 /// The task of a session with an SRU server.
 pub(crate) struct SruTask {
-    /// The state, which is the first field, so that callers see the end of the session if the task is dropped.
+    /// The state of the session. It is the first field, and therefore dropped first, so that callers see the end of
+    /// the session if the task is dropped.
     state: StateSender,
     exchange: SruExchange,
     inbox: Inbox,

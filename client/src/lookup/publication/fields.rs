@@ -11,7 +11,7 @@ pub(super) enum Part {
     Title,
     /// The number or name of a part (section) of the work.
     Section,
-    /// Other title information.
+    /// Other title information, such as a subtitle.
     Rest,
 }
 

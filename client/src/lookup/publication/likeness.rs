@@ -9,8 +9,8 @@ use super::title::TitleMatch;
 /// The maximum number of records that are named in a message.
 const MOST_NAMED: usize = 5;
 
-/// The similarity of a record to the wanted publication. A more similar record compares as less, and the first member
-/// that differs decides.
+/// The similarity of a record to the wanted publication. A more similar record compares as less, and the first field in which
+/// two likenesses differ decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Likeness {
     author: AuthorMatch,

@@ -13,7 +13,7 @@ const MOST_OF_HEADING: usize = 200;
 const MOST_OF_RESPONSIBILITY: usize = 2_000;
 const MOST_OF_TERM: usize = 60;
 
-/// The names of those responsible for a publication, as recorded in a record.
+/// The names of the persons and bodies responsible for a publication, as they appear in a record.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Authors {
     /// The main entries, in each script, followed by the added entries.
@@ -99,7 +99,7 @@ impl Authors {
         best.or((!is_comparable).then_some(AuthorMatch::Unknown))
     }
 
-    /// Returns a key that equal names share.
+    /// Returns a key that is the same for equal names.
     pub(super) fn key(&self) -> String {
         let names: Vec<&str> = self.names.iter().map(|name| &*name.whole).collect();
         format!("{}; {}", names.join(", "), self.responsibility)

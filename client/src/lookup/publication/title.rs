@@ -106,7 +106,7 @@ impl Title {
         }
     }
 
-    /// Returns a key that equal titles share.
+    /// Returns a key that is the same for equal titles.
     pub(super) fn key(&self) -> String {
         format!("{}: {}", self.proper.folded, self.whole.folded)
     }

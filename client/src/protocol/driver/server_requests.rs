@@ -1,5 +1,5 @@
-//! Requests of the server during an operation or a session: access control and resource control (Z39.50-2003 §3.2.5,
-//! §3.2.6). The session continues to work while a handler decides on the response.
+//! Handles requests that the server sends during an operation or a session, for access control or resource control
+//! (Z39.50-2003 §3.2.5, §3.2.6). The session continues to work while a handler decides on the response.
 
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::Instant;

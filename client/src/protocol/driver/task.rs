@@ -75,7 +75,8 @@ pub(super) struct Verdict {
 
 /// The task that owns the stream of a session, with its state.
 pub(in crate::protocol) struct Driver<S> {
-    /// The state, which is the first field, so that callers see the end of the session if the task is dropped.
+    /// The state of the session. It is the first field, and therefore dropped first, so that callers see the end of the
+    /// session if the task is dropped.
     state: StateSender,
     wire: Wire<S>,
     /// The result of Init, or `None` until Init has been accepted.
@@ -85,7 +86,7 @@ pub(in crate::protocol) struct Driver<S> {
     /// The next request, if it has to wait for operations in progress.
     held: Option<HeldCommand>,
     pub(super) operations: Operations,
-    /// The handlers that have not decided yet.
+    /// The futures of handlers that have not decided yet.
     pub(super) verdicts: FuturesUnordered<BoxFuture<'static, Verdict>>,
     /// The number of requests that the server has sent since the last operation ended.
     pub(super) interruptions: usize,
@@ -125,14 +126,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         }
     }
 
-    /// Serves requests until the session ends, then closes it.
+    /// Serves requests until the session ends, and then closes the connection.
     pub(in crate::protocol) async fn run(mut self) {
         let error = self.serve().await.err();
         let limit = Limit::within(self.options.timeouts.close);
         let farewell = farewell(error.as_ref(), self.inbox.farewell.get());
         let mut is_answered = false;
         if let Some(farewell) = farewell.filter(|_| self.version() >= Some(3)) {
-            // If an answer arrives after this side has closed, the connection is reset, and the server may lose our Close.
+            // If an answer arrives after this side has closed, the connection is reset, and the server may lose the client's
+            // Close.
             let awaits_answer = farewell.awaits_answer || !self.operations.list.is_empty();
             let put = self.wire.put(&farewell.close.into());
             let sent = limit.hold(Phase::Close, self.wire.flush()).await;

@@ -22,7 +22,7 @@ pub(crate) struct Cursor {
 }
 
 impl Cursor {
-    /// Creates a reader of `count` records from the 1-based position `start`, or fewer if the set ends before.
+    /// Creates a reader of `count` records from the 1-based position `start`, or of fewer if the set ends earlier.
     pub(crate) fn new(found: &SearchResult, start: u64, count: u64) -> Self {
         let start = start.max(1);
         let there_are = match found.count() {

@@ -39,7 +39,7 @@ pub(crate) fn is_empty(record: &External) -> bool {
 }
 
 impl Pager {
-    /// Requests the first record again if it is too large or empty: with other element sets, and then in other
+    /// If the first record is too large or empty, requests it again with other element sets, and then in other
     /// syntaxes. If none of them helps, the original answer is kept.
     pub(super) async fn in_other_forms(
         &mut self,

@@ -29,7 +29,7 @@ enum Habit {
     Overcounts(i64),
     /// Refuses any request for record 5 with this condition.
     Spoilt(i64),
-    /// Sends a surrogate diagnostic with this condition for record 5. The `bool` is whether the record is available
+    /// Sends a surrogate diagnostic with this condition for record 5. The `bool` says whether the record is available
     /// alone.
     Surrogate(i64, bool),
     /// Has a record 5 that is too large or empty in all element sets except this one.

@@ -33,7 +33,7 @@ pub(crate) fn is_one_of(diagnostic: &DiagRec, conditions: &[i64]) -> bool {
     }
 }
 
-/// Adds diagnostics to additional information, if a response has no other place for them.
+/// Adds diagnostics to the additional information of a response that has no other place for them.
 pub(crate) fn inform(
     information: &mut Option<OtherInformation>,
     diagnostics: impl IntoIterator<Item = DiagRec>,

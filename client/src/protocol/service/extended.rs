@@ -55,14 +55,14 @@ pub fn update_task(
     Ok(ExtendedServicesRequest::create(version, Some(parameters)))
 }
 
-/// An item order: for a record in a result set, for the item that a request in another protocol describes, or both
-/// (Z39.50-2003 Appendix EXT.4).
+/// An order for the item that a record in a result set describes, for the item that a request in another protocol
+/// describes, or for both (Z39.50-2003 Appendix EXT.4).
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct Order {
     /// The name of the result set, and the 1-based position of the record.
     pub item: Option<(InternationalString, i64)>,
-    /// A request, such as an ILL-Request of ISO 10161.
+    /// A request in another protocol, such as an ILL-Request of ISO 10161.
     pub request: Option<External>,
     /// The person whom the supplier can contact about the order.
     pub contact: Option<Contact>,
@@ -146,7 +146,7 @@ impl Session {
     ///
     /// # Errors
     /// [`Error::Refused`] if the task failed, or [`ProtocolFault::NotGranted`] if the server does not offer extended
-    /// services; the session continues after these errors. Other errors end the session. If the answer to a request
+    /// services. The session continues after these errors. Other errors end the session. If the answer to a request
     /// does not arrive, the server may still have performed the request.
     pub async fn task(&self, task: ExtendedServicesRequest) -> Result<TaskResult, Error> {
         let result = self.task_outcome(task).await?;

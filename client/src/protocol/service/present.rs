@@ -82,7 +82,7 @@ impl PresentOptions {
     }
 }
 
-/// The result of a Present. If `status` is partial, it contains fewer records than requested.
+/// The result of a Present. If `status` is partial, there are fewer records than requested.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct PresentResult {
@@ -90,7 +90,7 @@ pub struct PresentResult {
     pub records: Vec<ResultRecord>,
     /// Whether all requested records are present.
     pub status: PresentStatus,
-    /// The first position that was not returned, according to the server.
+    /// The position of the first record that was not returned, according to the server.
     pub next_position: i64,
     /// Diagnostics other than those in place of records. A result contains both diagnostics and records if the records
     /// were sent in segments or over SRU, or if the server put diagnostics into `other_info`.
@@ -103,7 +103,8 @@ impl Session {
     /// Fetches `count` records of a result set from the 1-based position `start`.
     ///
     /// # Errors
-    /// [`Error::Refused`] if the server sent no record; the session continues. Other errors end the session.
+    /// [`Error::Refused`] if the server sent no record, in which case the session continues. Other errors end the
+    /// session.
     pub async fn present(
         &self,
         start: u64,

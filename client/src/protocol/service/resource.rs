@@ -39,12 +39,12 @@ pub struct Decision {
 }
 
 impl Decision {
-    /// Continue, whatever the cost of the operation.
+    /// The operation continues, whatever its cost.
     pub const GO_ON: Self = Self {
         is_to_go_on: true,
         result_set_wanted: None,
     };
-    /// Stop without a result set.
+    /// The operation ends without a result set.
     pub const STOP: Self = Self {
         is_to_go_on: false,
         result_set_wanted: Some(false),

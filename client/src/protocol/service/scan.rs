@@ -73,7 +73,7 @@ impl ScanOptions {
 }
 
 /// Creates the start term of a scan from a CQL search clause, such as `dc.title=war`. SRU servers receive the clause
-/// unchanged; Z39.50 servers do not understand it.
+/// unchanged, but Z39.50 servers do not understand it.
 pub fn cql_clause(text: &str) -> AttributesPlusTerm {
     AttributesPlusTerm {
         attributes: Vec::new(),
@@ -105,7 +105,7 @@ impl Session {
     /// Lists the terms of an index around a given term.
     ///
     /// # Errors
-    /// [`Error::Refused`] if the server sent no term, or [`ProtocolFault::NotGranted`] if it does not offer Scan; the
+    /// [`Error::Refused`] if the server sent no term, or [`ProtocolFault::NotGranted`] if it does not offer Scan. The
     /// session continues after these errors. Other errors end the session.
     pub async fn scan(
         &self,

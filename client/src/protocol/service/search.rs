@@ -42,11 +42,11 @@ pub struct SearchOptions {
     pub additional_search_info: Option<OtherInformation>,
     /// Additional information for the server.
     pub other_info: Option<OtherInformation>,
-    /// Whether to accept a negative number of hits, with the meaning that the number is unknown. If not, a negative
-    /// number is a protocol error, which ends the session.
+    /// Whether to accept a negative number of hits, which means that the number is unknown. If not, a negative number
+    /// is a protocol error, which ends the session.
     pub takes_unknown_count: bool,
     /// The sort keys, most important first, for servers that sort the result as part of the search. They are used only
-    /// if [`Session::sorts_searches`] is true; at other servers, use [`Session::sort`].
+    /// if [`Session::sorts_searches`] is true. For other servers, use [`Session::sort`].
     pub sort: Vec<SortKeySpec>,
 }
 
@@ -133,14 +133,14 @@ pub fn type_104(text: &str) -> Query {
 #[non_exhaustive]
 pub struct SearchResult {
     /// The number of matching records: `resultCount`, or the number of `records` if that is larger. It is 0 if the
-    /// number is unknown to the server.
+    /// server does not know the number.
     pub hits: u64,
-    /// The value of `resultCount` if it is negative, which means that the number is unknown to the server.
+    /// The value of `resultCount` if it is negative, which means that the server does not know the number.
     pub negative_count: Option<i64>,
     /// The records in the response, beginning at position 1.
     pub records: Vec<ResultRecord>,
-    /// The first position that was not returned, according to the server. If all records were returned, the number
-    /// depends on the server.
+    /// The position of the first record that was not returned, according to the server. If all records were returned,
+    /// the value depends on the server.
     pub next_position: i64,
     /// The completeness of the result set, if the server reports it.
     pub result_set_status: Option<ResultSetStatus>,
@@ -207,9 +207,9 @@ impl Session {
     ///
     /// # Errors
     /// [`Error::Refused`] if `searchStatus` is false, with or without a diagnostic, or if there are no hits but a
-    /// diagnostic, which is how Metaproxy refuses a search; the session continues. [`Error::ProtocolError`] with
-    /// [`ProtocolFault::NotGranted`] for a named result set that the server does not offer. All other errors end the
-    /// session.
+    /// diagnostic, which is how Metaproxy refuses a search. The session continues after this error.
+    /// [`Error::ProtocolError`] with [`ProtocolFault::NotGranted`] for a named result set that the server does not
+    /// offer. All other errors end the session.
     pub async fn search(
         &self,
         query: Query,

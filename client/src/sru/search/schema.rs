@@ -40,7 +40,7 @@ impl SruExchange {
         }
     }
 
-    /// Returns the schemas in the server's description, beginning with those of MARC, followed by the most common
+    /// Returns the schemas in the server's description, beginning with those for MARC, followed by the most common
     /// schemas.
     pub(super) async fn described_schemas(
         &mut self,

@@ -28,7 +28,7 @@ fn information(condition: i64) -> Option<OtherInformation> {
     Some(information)
 }
 
-/// Returns `refused: 1 2` for an error, or `told: 1 2` for the diagnostics in a result.
+/// Returns a text such as `refused: 1 2` for an error, or `told: 1 2` for the diagnostics in a result.
 fn words(result: Result<Diagnostics, Error>) -> String {
     let (word, diagnostics) = match result {
         Ok(told) => ("told:", told),
@@ -47,7 +47,7 @@ fn words(result: Result<Diagnostics, Error>) -> String {
         .join(" ")
 }
 
-/// Makes the request that matches these answers, and checks its diagnostics.
+/// Sends the request to which these answers belong, and checks the diagnostics in its result.
 async fn check(name: &str, answer: Vec<Apdu>, expected: &str) {
     let options = init::offer().options;
     let (session, mut peer) = Peer::granting(SessionOptions::default(), options).await;
