@@ -14,8 +14,8 @@
 //! | `sets` | keeps the state of a session |
 //! | `server` | sends one SRU request, and interprets its answer and HTTP status |
 //!
-//! Services without an equivalent in SRU are refused with a diagnostic: result sets shared with other sessions, several
-//! databases at the same time, Explain databases, orders, segmentation, resource control.
+//! Services without an equivalent in SRU are refused with a diagnostic. These are result sets shared with other
+//! sessions, several databases at the same time, Explain databases, orders, segmentation and resource control.
 
 mod explain;
 mod facets;

@@ -1,5 +1,5 @@
 //! Opens a stream of octets to an endpoint: name resolution, sockets, TLS, proxies, and a time limit for each step.
-//! Z39.50-2003 §1 does not define the transport; RFC 2056 implies TCP, with default port 210.
+//! Z39.50-2003 §1 does not define the transport, but RFC 2056 implies TCP, with default port 210.
 //!
 //! | connector | connects |
 //! |---|---|

@@ -124,7 +124,7 @@ pub fn holds(identifier: &Identifier, record: &External) -> Option<bool> {
     let (marc, syntax) = marc(record)?;
     match identifier.kind {
         Kind::Docid => None,
-        // Some catalogues store their control number in another field than 001, so any field may contain it.
+        // Some catalogues store their control number in a field other than 001, so any field may contain it.
         Kind::Local => Some(has_docid(record, identifier.text.as_bytes())),
         _ => Some(
             matched_in(

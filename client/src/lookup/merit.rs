@@ -11,7 +11,7 @@ use z3950_marc::crosswalk::is_unimarc;
 use super::matched::{marc, matched_in, texts};
 use crate::identifier::Identifier;
 
-/// The preferences of a library when it chooses one of several records.
+/// A library's preferences for choosing among several records.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Preferences {

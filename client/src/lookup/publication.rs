@@ -99,7 +99,7 @@ impl Publication {
         })
     }
 
-    /// Returns a key for this publication. Publications with the same key are looked up by the same searches.
+    /// Returns a key for this publication. Publications with the same key are looked up with the same searches.
     pub fn normalized(&self) -> String {
         let titles: Vec<String> = self.titles.iter().map(Title::key).collect();
         let (authors, year) = (self.authors.key(), self.year.unwrap_or_default());

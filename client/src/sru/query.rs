@@ -57,7 +57,7 @@ impl SruQuery {
         }
     }
 
-    /// Returns the query of a search. `set` returns the query of a result set by its name; `known` contains earlier
+    /// Returns the query of a search. `set` returns the query of a result set by its name, and `known` contains earlier
     /// translations.
     ///
     /// # Errors

@@ -12,7 +12,7 @@ use z3950_asn1::types::InternationalString;
 
 use super::Refused;
 
-/// The form of records that a search or Present requests.
+/// The form in which a search or Present requests records.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Form {
     pub(super) schema: AskedSchema,
@@ -275,7 +275,7 @@ pub(super) fn misplaced(response: &SearchRetrieveResponse, start: u64, count: u6
     (is_in_a_row && !is_plausible).then_some(first)
 }
 
-/// Returns the diagnostic by which the server refused the schema, either for all records or for each of them.
+/// Returns the diagnostic with which the server refused the schema, either for all records or for each of them.
 pub(super) fn schema_refusal(response: &SearchRetrieveResponse) -> Option<&SruDiagnostic> {
     let is_of_schema = |diagnostic: &&SruDiagnostic| {
         matches!(

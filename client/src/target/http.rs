@@ -1,5 +1,5 @@
-//! SRU addresses: `http://host/path`, `https://…`, and `sru:get:http://…`, which includes the method (the base URL of
-//! SRU 1.1 §"Base URL").
+//! SRU addresses: `http://host/path`, `https://…`, and `sru:get:http://…`, which includes the method. The address is
+//! the base URL as defined in SRU 1.1, "Base URL".
 
 use z3950_asn1::apdu::DatabaseName;
 
@@ -7,8 +7,8 @@ use super::profile::SruMethod;
 use super::{Endpoint, Target, TargetError, malformed, redacted, sru_port};
 use crate::url::{Mode, Userinfo, host_and_port, userinfo};
 
-/// The parameters that SRU defines for requests, which cannot be part of an address. Other parameters can be, and some
-/// servers have them in their base URL.
+/// The parameters that SRU defines for requests, which cannot be part of an address. Other parameters are allowed,
+/// because some servers have them in their base URL.
 const PARAMETERS: &[&str] = &[
     "version",
     "operation",

@@ -59,7 +59,7 @@ use crate::url::{DEFAULT_PORT, Host, Mode};
 /// The maximum pause between two requests.
 pub const MAX_PAUSE: Duration = Duration::from_secs(3600);
 
-/// The maximum of [`Profile::pipelined`].
+/// The maximum value of [`Profile::pipelined`].
 pub const MAX_PIPELINED: usize = 64;
 
 /// The profile of a target. If a field is absent, the server or the command line decides.
@@ -67,7 +67,7 @@ pub const MAX_PIPELINED: usize = 64;
 #[serde(deny_unknown_fields, remote = "Self")]
 #[non_exhaustive]
 pub struct Profile {
-    /// The title of the target, for people.
+    /// The title of the target, which is shown to users.
     pub title: Option<String>,
     /// The host of the server.
     #[serde(deserialize_with = "host")]
@@ -86,7 +86,7 @@ pub struct Profile {
     pub record_syntax: Option<Oid>,
     /// The element set to request by default.
     pub element_set: Option<String>,
-    /// The character set of the records, which overrides the one declared by them.
+    /// The character set of the records, which overrides the one that they declare.
     #[serde(default, deserialize_with = "charset")]
     pub record_charset: Option<Charset>,
     /// The character set of query terms. The default is UTF-8.

@@ -38,8 +38,8 @@ pub struct Timeouts {
     /// The limit for the server's Close and the end of the connection. The default is 1 s.
     pub close: Duration,
     /// The limit for the answer to a request whose caller has dropped its future, counted from the time at which
-    /// another request begins to wait for that answer. After that, the session ends, and the client opens another
-    /// session for the waiting request. The default is 1 s.
+    /// another request begins to wait for that answer. When the limit is reached, the session ends, and the client
+    /// opens another session for the waiting request. The default is 1 s.
     pub abandoned: Duration,
     /// The time at which every wait ends, except the one limited by `close`. `None` means no deadline.
     pub deadline: Option<Instant>,
@@ -198,7 +198,7 @@ impl Limit {
         }
     }
 
-    /// Awaits `work`, and fails if it takes until the limit.
+    /// Awaits `work`, and fails if it is not complete at the limit.
     pub(crate) async fn hold<T>(
         &self,
         phase: Phase,

@@ -79,7 +79,7 @@ fn failed(error: io::Error) -> Error {
     })
 }
 
-/// If the error is a rejected certificate, returns advice on what to do about it.
+/// If the error means that the server's certificate was rejected, returns advice on what to do about it.
 pub fn certificate_advice(error: &io::Error) -> Option<CertificateAdvice> {
     let untrusted: &UntrustedCertificate = error.get_ref()?.downcast_ref()?;
     Some(untrusted.advice())

@@ -13,8 +13,8 @@ const FIRST_FREE_PORT: u16 = 1024;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Caution {
-    /// The URL contains a user name or password in clear text. The credentials in a Z39.50 URL are used only on
-    /// request.
+    /// The URL contains a user name or password in clear text. The credentials in a Z39.50 URL are used only if the
+    /// user allows it.
     CredentialsInUrl,
     /// The host name has no dot, so its meaning depends on the network in which it is resolved.
     RelativeHostName,

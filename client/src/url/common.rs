@@ -205,7 +205,7 @@ impl Content {
     /// Decodes the escapes of a part.
     ///
     /// # Errors
-    /// `BadPercentEscape` and `ForbiddenControl` at the `%`; `ReservedCharacter` and `InvalidCharacter` at the
+    /// `BadPercentEscape` or `ForbiddenControl` at the `%`, or `ReservedCharacter` or `InvalidCharacter` at the
     /// character.
     pub(crate) fn decode(self, part: Span<'_>) -> Result<Octets, UrlError> {
         self.decode_with(part, b"")

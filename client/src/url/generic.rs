@@ -46,8 +46,8 @@ pub fn strip_prefix(text: &str) -> &str {
 /// The letter case of the host, default ports and `..` are not changed, because they depend on the scheme.
 ///
 /// # Errors
-/// `BadPercentEscape` at the `%`; `InvalidScheme` if the text before the first colon is not a scheme, because decoding
-/// escapes could turn it into one; `TooLong`.
+/// `BadPercentEscape` at the `%`, `InvalidScheme` if the text before the first colon is not a scheme, because decoding
+/// escapes could turn it into one, or `TooLong`.
 pub fn canonical(uri: impl AsRef<[u8]>) -> Result<String, UrlError> {
     let whole = Span::new(uri.as_ref());
     if whole.octets().len() > super::MAX_URL_LENGTH {

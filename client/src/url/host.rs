@@ -29,10 +29,10 @@ pub enum Host {
 impl Host {
     /// Parses a host as written in a URL, with IPv6 addresses in brackets.
     ///
-    /// Labels consist of letters, digits and inner hyphens, and the last label starts with a letter; a dotted quad has
+    /// Labels consist of letters, digits and inner hyphens, and the last label starts with a letter. A dotted quad has
     /// four numbers of 0–255 without leading zeros. [`Mode::Lenient`] also accepts `_`, one trailing dot (which is
-    /// dropped) and IPv6 literals. Zones and `IPvFuture` are refused in both modes, because one cannot connect with a
-    /// URL that contains them.
+    /// dropped) and IPv6 literals. Zones and `IPvFuture` are refused in both modes, because a client cannot connect to
+    /// them.
     ///
     /// Source: RFC 1738 §5, RFC 1034 §3.1.
     ///
@@ -54,8 +54,8 @@ impl Host {
     }
 
     /// Returns whether this is the local machine or a host in a private network: `localhost` and names under
-    /// `.localhost`, `.local` (RFC 6762), `.internal` and `.home.arpa`; loopback, unspecified, private (RFC 1918, RFC
-    /// 4193) and link-local addresses.
+    /// `.localhost`, `.local` (RFC 6762), `.internal` and `.home.arpa`, and loopback, unspecified, private (RFC 1918,
+    /// RFC 4193) and link-local addresses.
     pub(super) fn is_local(&self) -> bool {
         match self {
             Host::Name(name) => {

@@ -1,5 +1,5 @@
 //! A URL of any scheme (RFC 1738 §3, §4), with the properties that RFC 1736 requires of a locator. Each scheme has its
-//! own type; this file contains the operations that are common to all schemes.
+//! own type, and this file contains the operations that are common to all schemes.
 
 use std::fmt;
 use std::str::FromStr;
@@ -40,7 +40,7 @@ impl fmt::Display for UriKind {
     }
 }
 
-/// Classifies text as locator, name or neither, judged only by its scheme.
+/// Returns whether text is a locator, a name or neither, judging only by its scheme.
 ///
 /// The text after the scheme is not examined. Surrounding spaces, angle brackets and one leading `URL:` are skipped.
 pub fn uri_kind(text: impl AsRef<[u8]>) -> UriKind {
@@ -120,7 +120,7 @@ fn differs_by_one_letter(scheme: &str, known: &str) -> bool {
     strsim::osa_distance(scheme, known) == 1
 }
 
-/// Returns false: without the feature `suggest`, no scheme counts as misspelt.
+/// Returns false, because no scheme counts as misspelt without the feature `suggest`.
 #[cfg(not(feature = "suggest"))]
 fn differs_by_one_letter(_: &str, _: &str) -> bool {
     false
@@ -413,8 +413,8 @@ impl Registry {
     /// Parses a URL of any scheme. A URL of an unknown scheme is kept as opaque text.
     ///
     /// # Errors
-    /// The first error in the order of [`UrlErrorKind`](super::UrlErrorKind), with its 0-based offset in `text`;
-    /// `UnsupportedScheme` for `URL`, which is a prefix and not a scheme.
+    /// The first error in the order of [`UrlErrorKind`](super::UrlErrorKind), with its 0-based offset in `text`. `URL`
+    /// is an `UnsupportedScheme`, because it is a prefix and not a scheme.
     pub fn parse(&self, text: impl AsRef<[u8]>, mode: Mode) -> Result<Locator, UrlError> {
         let text = text.as_ref();
         let (url, fragment) = common::envelope(text, mode)?.cut(b"#");

@@ -54,7 +54,7 @@ impl ResolveError {
 /// `URL:` are removed from both texts, as in [`Mode::Lenient`](super::Mode::Lenient).
 ///
 /// # Errors
-/// See [`ResolveError`]; the most common one is `MissingScheme` for the base.
+/// See [`ResolveError`]. The most common error is `MissingScheme` for the base.
 pub fn resolve(base: &str, reference: &str, profile: ResolveMode) -> Result<String, ResolveError> {
     let (base, at_base) = bare(base).map_err(ResolveError::Base)?;
     let (reference, at_reference) = bare(reference).map_err(ResolveError::Reference)?;

@@ -7,7 +7,7 @@ fn redirect(status: &str, location: &str) -> Reply {
     Reply::Octets(head.into_bytes())
 }
 
-/// Makes one search. Returns its hits or its error, and the requests that were sent.
+/// Sends one search. Returns its hits or its error, and the requests that were sent.
 async fn search(target: &str, replies: impl IntoIterator<Item = Reply>) -> (String, String) {
     let peer = Peer::new(replies);
     let targets = "[targets.secret]\nhost = \"secret.example\"\ncredentials = { user = \"ann\", password_command = \"echo x\" }\nsru = {}\n";

@@ -90,8 +90,8 @@ impl Credentials {
         self
     }
 
-    /// Returns the credentials in the form of Init's idAuthentication. Reads the environment, or runs the command,
-    /// which is killed at the deadline.
+    /// Returns the credentials in the form of Init's idAuthentication. If necessary, reads the environment variable
+    /// or runs the command, which is killed at the deadline.
     ///
     /// # Errors
     /// See [`CredentialsError`].
@@ -155,7 +155,7 @@ async fn run(_: &str) -> std::io::Result<(Vec<u8>, std::process::ExitStatus)> {
 }
 
 impl fmt::Debug for Credentials {
-    /// Writes the credentials without the password and without the user name.
+    /// Writes `<redacted>` in place of the credentials.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("<redacted>")
     }

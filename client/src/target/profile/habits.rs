@@ -134,7 +134,7 @@ impl Attributes {
         )
     }
 
-    /// Returns the attributes as texts, each in the notation of PQF.
+    /// Returns the attributes as strings, each in the notation of PQF.
     pub fn to_strings(&self) -> Vec<String> {
         self.0.iter().map(written).collect()
     }

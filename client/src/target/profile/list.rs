@@ -66,7 +66,7 @@ pub struct ProfileEntry {
 pub enum Origin {
     /// The profile is built in, and has not been verified.
     BuiltIn,
-    /// The profile comes from a file of the user.
+    /// The profile comes from one of the user's files.
     File(PathBuf),
     /// The program supplied the profile.
     Program,

@@ -56,7 +56,7 @@ impl Authority {
 }
 
 /// Starts a server that sends a greeting to one client. If `clients` is given, the server requires a client certificate
-/// issued by it.
+/// issued by this authority.
 async fn server((chain, key): (String, KeyPair), clients: Option<&Authority>) -> SocketAddr {
     let chain: Vec<_> = CertificateDer::pem_slice_iter(chain.as_bytes())
         .collect::<Result<_, _>>()

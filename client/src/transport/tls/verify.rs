@@ -1,5 +1,5 @@
-//! Verifies the server's certificate: it must be issued by a root, or be one of the certificates given by the user (RFC 5280, RFC
-//! 6125).
+//! Verifies the server's certificate, which must be issued by a trusted root, or be one of the certificates given by
+//! the user (RFC 5280, RFC 6125).
 
 use std::fmt;
 use std::net::IpAddr;

@@ -12,8 +12,8 @@ use super::super::resolve::{ResolveMode, resolve};
 use super::ascii;
 use super::escape;
 
-/// Cleans and escapes the value of an attribute. The path is encoded in UTF-8. The query is encoded in the charset of
-/// the page, or in `fallback` if the value is not UTF-8.
+/// Cleans and escapes the value of an attribute. If the value is not UTF-8, its path and fragment are converted from
+/// the charset `fallback` to UTF-8, while the octets of its query are kept, as in browsers.
 pub(super) fn cleaned(value: &[u8], fallback: Charset) -> String {
     let octets = trimmed(value).iter().copied();
     let octets: Vec<u8> = octets.filter(|octet| !b"\t\r\n".contains(octet)).collect();

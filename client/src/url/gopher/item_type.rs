@@ -5,7 +5,8 @@ use std::fmt;
 
 use super::super::common;
 
-/// The character before the selector, which is never sent, but is needed to interpret the reply.
+/// The type of an item, which is the character before the selector in a URL. It is never sent, but is needed to
+/// interpret the reply.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct GopherType(u8);
 
