@@ -1,6 +1,6 @@
-//! The items of the package `z3950-marc` that occur in the signatures of this package: a MARC record, the types that its methods take
-//! and return, and [`iso2709`], which parses and encodes records. Programs that read or write other forms of MARC, files or tables
-//! depend on `z3950-marc` itself.
+//! The items of the package `z3950-marc` that occur in the signatures of this package: a MARC record, the types that
+//! its methods take and return, and [`iso2709`], which parses and encodes records. Programs that read or write other
+//! forms of MARC, files or tables depend on `z3950-marc` itself.
 //!
 //! ```
 //! use z3950::marc::{MarcRecord, iso2709};

@@ -103,8 +103,8 @@ impl ResultSet {
     /// Returns the record at a 1-based position.
     ///
     /// # Errors
-    /// [`Error::Refused`] for a position outside the set, and for a diagnostic in place of the record. Other errors mean
-    /// that the connection failed.
+    /// [`Error::Refused`] for a position outside the set, and for a diagnostic in place of the record. Other errors
+    /// mean that the connection failed.
     pub async fn record(&self, position: u64) -> Result<Record, Error> {
         self.shared.record(position).await
     }

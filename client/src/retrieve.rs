@@ -132,9 +132,9 @@ impl From<Outcome> for Retrieval {
 /// `next_steps` is given, each request is reported to it.
 ///
 /// # Errors
-/// Returns the error of the first search if the search was not answered, because the session may have been lost before. If a
-/// separate result set is used, also returns the error of a later loss of the session, because a request of another user may
-/// have caused it.
+/// Returns the error of the first search if the search was not answered, because the session may have been lost before.
+/// If a separate result set is used, also returns the error of a later loss of the session, because a request of
+/// another user may have caused it.
 pub(crate) async fn attempt(
     session: &Session,
     plan: &Plan,
@@ -303,8 +303,8 @@ impl<'a> KnownItemSearch<'a> {
         }
     }
 
-    /// Requests a record that is too large or empty again, with other element sets and then in other syntaxes, unless the
-    /// URL names these. If none of them helps, the original answer is kept.
+    /// If a record is too large or empty, requests it again with other element sets, and then in other syntaxes, unless
+    /// the URL names these. If none of them helps, the original answer is kept.
     async fn in_other_forms(&mut self, first: Outcome) -> Outcome {
         for form in self.requests.substitutes() {
             if !self.requests.substitute(&form) {

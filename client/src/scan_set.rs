@@ -40,8 +40,8 @@ impl ScanSet {
         &self.terms
     }
 
-    /// Returns the 1-based position in the list of the requested term or of the term after it. Returns `None` if
-    /// the server does not report it.
+    /// Returns the 1-based position in the list of the requested term or of the term after it. Returns `None` if the
+    /// server does not report it.
     pub fn position(&self) -> Option<usize> {
         let position = usize::try_from(self.result.position_of_term?).ok()?;
         (1..=self.terms.len())

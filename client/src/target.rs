@@ -292,8 +292,8 @@ pub(crate) fn malformed(text: &str, error: UrlError) -> TargetError {
 
 /// Hides the user name and password in a target or URL, which may be malformed, so that it can be shown in messages.
 /// When in doubt, this function hides too much rather than too little: all text from the start, or from the end of the
-/// scheme, to an `@` after a colon. This text is kept only if the `@` follows a `?`, which begins a docid, and the
-/// text before it is a complete URL.
+/// scheme, to an `@` after a colon. This text is kept only if the `@` follows a `?`, which begins a docid, and the text
+/// before it is a complete URL.
 pub fn redacted(text: &str) -> String {
     if let Some((proxy, target)) = text
         .strip_prefix("connect:")

@@ -176,8 +176,7 @@ impl Peer {
         (opening.await.expect("no panic").expect("a session"), peer)
     }
 
-    /// Opens a session in version 3 whose server grants these options in addition to the options in
-    /// [`init_response`].
+    /// Opens a session in version 3 whose server grants these options in addition to the options in [`init_response`].
     pub(crate) async fn granting(options: SessionOptions, granted: Options) -> (Session, Self) {
         let mut response = init_response(true, ProtocolVersion::UP_TO_3);
         response.options = response.options | granted;

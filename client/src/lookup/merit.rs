@@ -164,8 +164,8 @@ impl Merit {
         Some(self.control_number.as_str()).filter(|number| !number.is_empty())
     }
 
-    /// Returns the reason why this record is better than another record, which is called `name`. An example is `its
-    /// encoding level is full, that of b2 is minimal`.
+    /// Returns the reason why this record is better than another record, which is called `name`. The reason is a text
+    /// such as `its encoding level is full, that of b2 is minimal`.
     pub(crate) fn reason(&self, other: &Self, name: &str) -> String {
         let known = |code: &str| match code {
             "" => "unknown".to_owned(),

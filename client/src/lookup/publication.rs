@@ -34,8 +34,8 @@ const MOST_TITLES: usize = 3;
 /// The maximum number of characters of a title that are shown.
 const MOST_SHOWN: usize = 100;
 
-/// The parts of a record that identify a publication: title, names, year and kind of material. They are read from
-/// MARC 21 (245, 008, 100 to 111, 700 to 720), UNIMARC (200, 100, 700 to 722), MODS or Dublin Core.
+/// The parts of a record that identify a publication: title, names, year and kind of material. They are read from MARC
+/// 21 (245, 008, 100 to 111, 700 to 720), UNIMARC (200, 100, 700 to 722), MODS or Dublin Core.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Publication {
     /// The titles in each script. There is at least one.

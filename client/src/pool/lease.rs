@@ -1,6 +1,6 @@
-//! A leased session. It has one user, or as many users as there may be requests in progress. In the latter case, the server
-//! performs requests concurrently (concurrentOperations, Z39.50-2003 §3.5), or the client sends them before earlier ones
-//! are answered. Each user has a separate result set.
+//! A leased session. It has one user, or as many users as there may be requests in progress. In the latter case, the
+//! server performs requests concurrently (concurrentOperations, Z39.50-2003 §3.5), or the client sends them before
+//! earlier ones are answered. Each user has a separate result set.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -50,8 +50,8 @@ pub(super) struct LentSession {
     /// Whether the server's records lack the docid by which they were found, so that a record returned for another
     /// request cannot be recognised.
     hides_docids: AtomicBool,
-    /// The lock that is held for reading by requests that may be made concurrently, and for writing by a request that must
-    /// be made alone.
+    /// The lock that is held for reading by requests that may be made concurrently, and for writing by a request that
+    /// must be made alone.
     gate: RwLock<()>,
     /// The numbers of the free places.
     free: Mutex<Vec<usize>>,
@@ -61,8 +61,8 @@ pub(super) struct LentSession {
 }
 
 impl Lease {
-    /// Leases a session of this opener. If the session has further places, which requires named result sets, other users
-    /// may join.
+    /// Leases a session of this opener. If the session has further places, which requires named result sets, other
+    /// users may join.
     pub(super) fn new(
         opener: Opener,
         session: Session,
@@ -103,8 +103,8 @@ impl Lease {
         }
     }
 
-    /// Joins a session as another user. Returns `None` if the session was opened with options other than those in `key`, if
-    /// it runs in another runtime, or if no place in it is free.
+    /// Joins a session as another user. Returns `None` if the session was opened with options other than those in
+    /// `key`, if it runs in another runtime, or if no place in it is free.
     pub(super) fn join(session: Arc<LentSession>, key: &Key) -> Option<Self> {
         // A session in another runtime is not joined, because that runtime may end at any moment.
         if session.opener.key != *key || !session.current().is_in_runtime() {
@@ -135,10 +135,10 @@ impl Lease {
     /// Makes a request while no other user makes one.
     ///
     /// If the session is lost, for example because the server closed it while it was idle, and `repeat` allows it, the
-    /// request is repeated in a new session, once or up to [`SessionOptions::max_repeats`] times. It is repeated only if
-    /// the server had answered other requests in the lost session, because otherwise the request itself may be the reason
-    /// for the loss. If nothing was sent, the request is always made in a new session. The handle passed to `request` must
-    /// be dropped before the lease.
+    /// request is repeated in a new session up to [`SessionOptions::max_repeats`] times. By default, it is repeated
+    /// once, and only if the server had answered other requests in the lost session, because otherwise the request
+    /// itself may be the reason for the loss. If nothing was sent, the request is always made in a new session. The
+    /// handle passed to `request` must be dropped before the lease.
     ///
     /// [`SessionOptions::max_repeats`]: crate::SessionOptions::max_repeats
     ///
@@ -185,10 +185,10 @@ impl Lease {
         turn.carry_out(session, Repeat::IfLost, request).await
     }
 
-    /// Makes a request whose record should contain certain data. `is_foreign` returns whether the record lacks the data. If
-    /// so, the request is repeated while no other user makes one, because a server that confuses referenceIds may have
-    /// returned the record of another user. If the record still lacks its docid, all later requests for docids are made
-    /// alone.
+    /// Makes a request whose record should contain certain data. `is_foreign` returns whether the record lacks the
+    /// data. If so, the request is repeated while no other user makes one, because a server that confuses referenceIds
+    /// may have returned the record of another user. If the record still lacks its docid, all later requests for docids
+    /// are made alone.
     ///
     /// # Errors
     /// The errors of [`read`](Self::read).
@@ -207,8 +207,9 @@ impl Lease {
             hides_docids,
             ..
         } = &*self.session;
-        // In a shared session, a request is repeated if its answer lacks the number that was looked up. Records often lack
-        // their docid, so docids are not checked if requests are pipelined, in which case the server answers them in order.
+        // In a shared session, a request is repeated if its answer lacks the number that was looked up. Records often
+        // lack their docid, so docids are not checked if requests are pipelined, in which case the server answers them
+        // in order.
         let is_checked = *places > 1 && !(is_of_docid && *is_pipelined);
         if is_checked && is_of_docid && hides_docids.load(Ordering::Acquire) {
             return self.read_when(true, request).await;
@@ -246,7 +247,8 @@ impl Lease {
         SessionDemand(Arc::clone(&self.session.opener.server))
     }
 
-    /// Returns whether the session had been used before it was leased, so that the server may have closed it since then.
+    /// Returns whether the session had been used before it was leased, so that the server may have closed it since
+    /// then.
     pub fn is_reused(&self) -> bool {
         self.session.is_reused
     }
@@ -401,9 +403,9 @@ impl<'a> LentRequest<'a> {
         }
     }
 
-    /// Returns whether to repeat a request that failed with this error, because the server probably ended the session for a
-    /// reason other than the request. If so, counts the repetition. `was_used` says whether the server had answered other
-    /// requests in the session.
+    /// Returns whether to repeat a request that failed with this error, because the server probably ended the session
+    /// for a reason other than the request. If so, counts the repetition. `was_used` says whether the server had
+    /// answered other requests in the session.
     fn is_by_server(&mut self, error: &Error, repeat: Repeat, was_used: bool) -> bool {
         if !repeat.allows(error) {
             return false;

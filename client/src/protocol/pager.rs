@@ -1,5 +1,5 @@
-//! Reads a result set as a stream of records (Z39.50-2003 §3.1.6, §3.2.3). The record at each position is returned once, in
-//! order. Several records, called a chunk, are requested at a time, and their number adapts to the server.
+//! Reads a result set as a stream of records (Z39.50-2003 §3.1.6, §3.2.3). The record at each position is returned
+//! once, in order. Several records, called a chunk, are requested at a time, and their number adapts to the server.
 
 mod chunks;
 mod cursor;
@@ -57,11 +57,11 @@ pub struct PagerOptions {
     /// The number of records per Present up to which chunks may grow while a long range is read. Chunks with many
     /// octets do not grow. By default, no chunks grow.
     pub max_chunk_size: u64,
-    /// Whether a record that the server refuses to send is replaced by a diagnostic, so that the records after it can still be
-    /// read. If not, the refusal is an error.
+    /// Whether a record that the server refuses to send is replaced by a diagnostic, so that the records after it can
+    /// still be read. If not, the refusal is an error.
     pub takes_refusals: bool,
-    /// The handler that opens a new session after the session has been lost. The search is repeated in the new session, and must
-    /// find the same number of records.
+    /// The handler that opens a new session after the session has been lost. The search is repeated in the new session,
+    /// and must find the same number of records.
     pub reconnect: Option<Arc<dyn Reconnect>>,
 }
 
@@ -91,8 +91,8 @@ impl PagerOptions {
     }
 }
 
-/// The maximum number of chunks of a long range that are requested before they are needed. The number is also limited by the
-/// maximum number of operations in progress.
+/// The maximum number of chunks of a long range that are requested before they are needed. The number is also limited
+/// by the maximum number of operations in progress.
 const CHUNKS_AHEAD: usize = 8;
 
 /// The maximum number of consecutive waits at the request of a server that sends no records in between.
@@ -299,8 +299,8 @@ impl Pager {
         self.stream_range(start, count).try_collect().await
     }
 
-    /// Streams `count` records from the 1-based position `start`, or fewer if the set ends earlier. The stream ends after an
-    /// error.
+    /// Streams `count` records from the 1-based position `start`, or fewer if the set ends earlier. The stream ends
+    /// after an error.
     pub fn stream_range(
         &mut self,
         start: u64,
@@ -488,8 +488,8 @@ impl Pager {
         self.report("the records are sorted in part:", diagnostics);
     }
 
-    /// Takes the request that was sent ahead for the records from position `start`. If there is none, drops all requests that
-    /// were sent ahead and returns `None`.
+    /// Takes the request that was sent ahead for the records from position `start`. If there is none, drops all
+    /// requests that were sent ahead and returns `None`.
     fn take_ahead(&mut self, start: u64, count: u64) -> Option<Prefetch> {
         let is_next = |ahead: &Prefetch| ahead.start == start && ahead.count <= count;
         if !self.ahead.front().is_some_and(is_next) {
@@ -498,8 +498,8 @@ impl Pager {
         self.ahead.pop_front()
     }
 
-    /// Sends requests for the next chunks of a range before their records are needed. `left` records of the range remain from
-    /// position `start`.
+    /// Sends requests for the next chunks of a range before their records are needed. `left` records of the range
+    /// remain from position `start`.
     fn look_ahead(&mut self, mut start: u64, mut left: u64) {
         if let Some(last) = self.ahead.back() {
             let next = last.start.saturating_add(last.count);
@@ -632,8 +632,8 @@ fn is_whole(result: &Result<PresentResult, Error>, asked: u64) -> bool {
         .is_ok_and(|presented| came(presented) == Ok(asked))
 }
 
-/// Returns how long the server asks the client to wait before it requests the same records again (RFC 9110 §10.2.3). Returns
-/// `None` if the server does not ask for a wait, or if the wait would be too long.
+/// Returns how long the server asks the client to wait before it requests the same records again (RFC 9110 §10.2.3).
+/// Returns `None` if the server does not ask for a wait, or if the wait would be too long.
 fn asked_to_wait(result: &Result<PresentResult, Error>) -> Option<Duration> {
     let wait = result.as_ref().err()?.retry_after()?;
     (wait <= MAX_WAIT).then(|| wait.max(LEAST_WAIT))

@@ -1,6 +1,6 @@
-//! A session with a server. [`Session`] is a handle, cheap to clone, to the task that owns the stream. Opening a session sends
-//! Init (Z39.50-2003 §3.2.1), and dropping the last handle closes the session. The files in `service` add a method for each
-//! service.
+//! A session with a server. [`Session`] is a handle, cheap to clone, to the task that owns the stream. Opening a
+//! session sends Init (Z39.50-2003 §3.2.1), and dropping the last handle closes the session. The files in `service` add
+//! a method for each service.
 
 mod handle;
 pub(crate) mod options;
@@ -43,9 +43,9 @@ use crate::url::Host;
 
 /// An open session. Cloning it creates another handle to the same session.
 ///
-/// Concurrent requests are sent in the order in which they were made. They are sent one at a time unless the server grants
-/// concurrentOperations. Dropping the future of a request does not disturb other requests of the session, unless the answer does
-/// not arrive within [`Timeouts::abandoned`] and another request has to wait for it.
+/// Concurrent requests are sent in the order in which they were made. They are sent one at a time unless the server
+/// grants concurrentOperations. Dropping the future of a request does not disturb other requests of the session, unless
+/// the answer does not arrive within [`Timeouts::abandoned`] and another request has to wait for it.
 ///
 /// The session ends with the tokio runtime in which it was opened. Other runtimes can use it while that runtime runs.
 #[derive(Debug, Clone)]
@@ -97,8 +97,8 @@ impl Session {
         Self::begin(handle, options).await
     }
 
-    /// Opens a session with an SRU server, whose task performs Z39.50 requests by sending SRU requests. This function only makes
-    /// the connection. Nothing is sent before the first search.
+    /// Opens a session with an SRU server, whose task performs Z39.50 requests by sending SRU requests. This function
+    /// only makes the connection. Nothing is sent before the first search.
     ///
     /// # Errors
     /// The errors of [`Connect::connect`], or an error if the route cannot be used.
@@ -136,9 +136,9 @@ impl Session {
         })
     }
 
-    /// Sends Init again on the same connection, after all earlier requests have been answered. This can authenticate another
-    /// user or negotiate other options. The standard does not define the effect (Z39.50-2003 §3.2.1). Servers delete the result
-    /// sets, and some close the connection.
+    /// Sends Init again on the same connection, after all earlier requests have been answered. This can authenticate
+    /// another user or negotiate other options. The standard does not define the effect (Z39.50-2003 §3.2.1). Servers
+    /// delete the result sets, and some close the connection.
     ///
     /// The returned handle has the new options. Older handles keep their options, and are closed together with the new
     /// handle. The maximum size of APDUs that was set by the first Init does not change.
@@ -204,11 +204,11 @@ impl Session {
         }
     }
 
-    /// Requests the cost of an operation or the session (Z39.50-2003 §3.2.6.3). A status of failure is not returned as an error,
-    /// because it shows which kind of report is not available.
+    /// Requests the cost of an operation or the session (Z39.50-2003 §3.2.6.3). A status of failure is not returned as
+    /// an error, because it shows which kind of report is not available.
     ///
     /// # Errors
-    /// [`ProtocolFault::NotGranted`] if the server does not offer the service; other errors end the session.
+    /// [`ProtocolFault::NotGranted`] if the server does not offer the service. Other errors end the session.
     pub async fn resource_report(
         &self,
         request: ResourceReportRequest,
@@ -217,12 +217,12 @@ impl Session {
         self.ask(request).await
     }
 
-    /// Asks the server to report on, ask about, or cancel every operation in progress in this session, and returns the number of
-    /// these operations. The effect is visible in the answers to the operations. Reports are passed to
+    /// Asks the server to report on, ask about, or cancel every operation in progress in this session, and returns the
+    /// number of these operations. The effect is visible in the answers to the operations. Reports are passed to
     /// [`SessionOptions::resource_control`].
     ///
     /// # Errors
-    /// [`ProtocolFault::NotGranted`] if the server does not offer the service; other errors end the session.
+    /// [`ProtocolFault::NotGranted`] if the server does not offer the service. Other errors end the session.
     pub async fn trigger_resource_control(
         &self,
         request: TriggerResourceControlRequest,
@@ -263,8 +263,8 @@ impl Session {
         }
     }
 
-    /// Closes the session by sending this Close in place of the default one. In version 2, which does not define Close, nothing
-    /// is sent.
+    /// Closes the session by sending this Close in place of the default one. In version 2, which does not define Close,
+    /// nothing is sent.
     ///
     /// # Errors
     /// The errors of [`close`](Self::close).

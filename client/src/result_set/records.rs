@@ -17,8 +17,8 @@ use crate::record::Record;
 /// The records of a result set in order, fetched in chunks as needed.
 ///
 /// It owns the result set and the connection, so a function can return it and a task can read it; see
-/// [`ResultSet::into_stream`](crate::ResultSet::into_stream). It can be dropped before its end. The connection can
-/// then still be used, and if nothing else uses it, its session returns to the client's pool.
+/// [`ResultSet::into_stream`](crate::ResultSet::into_stream). It can be dropped before its end. The connection can then
+/// still be used, and if nothing else uses it, its session returns to the client's pool.
 ///
 /// It implements [`Stream`]. Programs that do not use this trait can call [`next`](Self::next). A diagnostic in place
 /// of a record is returned as an error, after which the next record can be read. Any other error is the last item.

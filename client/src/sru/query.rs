@@ -239,9 +239,9 @@ const COMPLETE_FIELD: i64 = 3;
 /// The Position value for the first position in a field.
 const FIRST_IN_FIELD: i64 = 1;
 
-/// Replaces the structure and completeness of an operand with those that correspond to relations of CQL: `all` for a list of
-/// words, `exact` for a complete field, `adj` for a phrase. A single word needs no such relation. Returns the relation to use
-/// in place of `=`, if any.
+/// Replaces the structure and completeness of an operand with those that correspond to relations of CQL: `all` for a
+/// list of words, `exact` for a complete field, `adj` for a phrase. A single word needs no such relation. Returns the
+/// relation to use in place of `=`, if any.
 fn in_words_of_cql(operand: &mut AttributesPlusTerm) -> Option<&'static str> {
     let value = |attribute_type| {
         let mut own = operand.attributes.iter().filter(|one| {
@@ -318,8 +318,8 @@ fn for_each_clause(query: &mut Node, work: &mut impl FnMut(&mut Node)) {
     }
 }
 
-/// Returns the server's own index (`own`, by Use value) that replaces an index of [`PROPERTIES`], or `None` if they do not
-/// differ.
+/// Returns the server's own index (`own`, by Use value) that replaces an index of [`PROPERTIES`], or `None` if they do
+/// not differ.
 fn preferred<'a>(index: &str, own: &'a BTreeMap<i64, String>) -> Option<&'a str> {
     let value = use_of(index)?;
     let common = || {

@@ -450,8 +450,8 @@ fn information(
     (!information.0.is_empty()).then_some(information)
 }
 
-/// Returns the single database of a request. For a request without a database, this is the database at the root of
-/// the server.
+/// Returns the single database of a request. For a request without a database, this is the database at the root of the
+/// server.
 pub(super) fn database(names: &[DatabaseName]) -> Result<String, Refused> {
     let name = match names {
         [] => return Ok(String::new()),

@@ -13,8 +13,8 @@ use super::query::{SruQuery, Translations};
 use super::records::{AskedSchema, Form};
 use super::server::SruServer;
 
-/// The connection to a server, and the result sets of the session. Other modules, such as `search` and `scan`, implement the
-/// services of a session.
+/// The connection to a server, and the result sets of the session. Other modules, such as `search` and `scan`,
+/// implement the services of a session.
 pub(super) struct SruExchange {
     pub(super) server: SruServer,
     pub(super) sets: ResultSets,

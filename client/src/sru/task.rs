@@ -44,8 +44,8 @@ enum Assignment {
 
 /// The task of a session with an SRU server.
 pub(crate) struct SruTask {
-    /// The state of the session. It is the first field, and therefore dropped first, so that callers see the end of
-    /// the session if the task is dropped.
+    /// The state of the session. It is the first field, and therefore dropped first, so that callers see the end of the
+    /// session if the task is dropped.
     state: StateSender,
     exchange: SruExchange,
     inbox: Inbox,

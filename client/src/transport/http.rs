@@ -69,8 +69,8 @@ pub(crate) struct HttpRequest {
     pub(crate) path: String,
     /// The accepted media types, as in the header Accept (RFC 9110 §12.5.1).
     pub(crate) accepted: &'static str,
-    /// The media type and the octets of the body. A request with a body is sent with POST, and a request without a
-    /// body with GET.
+    /// The media type and the octets of the body. A request with a body is sent with POST, and a request without a body
+    /// with GET.
     pub(crate) body: Option<(&'static str, Bytes)>,
     /// Whether the request may be repeated after a loss of the connection.
     pub(crate) is_repeatable: bool,

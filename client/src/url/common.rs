@@ -165,7 +165,7 @@ pub(crate) fn bounded(text: &[u8], canonical: impl FnOnce() -> String) -> Result
 }
 
 /// The rules for the contents of a part of a URL between its delimiters. `uchar` is always allowed, and the fields
-/// determine which other characters are.
+/// determine which other characters are allowed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Content {
     /// The parsing mode. [`Mode::Lenient`] also accepts reserved and national characters.

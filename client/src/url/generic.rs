@@ -107,8 +107,8 @@ pub fn same_uri(left: impl AsRef<[u8]>, right: impl AsRef<[u8]>) -> bool {
     }
 }
 
-/// Escapes the characters in `escape`, except characters whose meaning an escape would change, and except in the
-/// scheme and the authority. [`soften`] is the inverse.
+/// Escapes the characters in `escape`, except characters whose meaning an escape would change, and except in the scheme
+/// and the authority. [`soften`] is the inverse.
 pub fn harden(uri: &str, escape: &[u8]) -> String {
     let (head, path) = uri.split_at(path_start(uri));
     let mut hardened = String::from(head);

@@ -276,7 +276,8 @@ mod tests {
         }
     }
 
-    /// Tests hosts in both modes. For each mode, `expected` is the canonical form, or the kind and offset of the error.
+    /// Tests hosts in both modes. For each mode, `expected` is the canonical form, or the kind and offset of the
+    /// error.
     #[test]
     fn hosts_of_both_modes() {
         let check = |mode, text: &str, expected: &str| {

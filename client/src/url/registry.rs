@@ -167,9 +167,8 @@ impl Registry {
         Registry::default()
     }
 
-    /// Registers a scheme, ignoring its letter case. `parse` parses the text after the colon, which
-    /// is graphic US-ASCII without `#`. It reports an error with [`UrlError::at`] and an offset in
-    /// that text.
+    /// Registers a scheme, ignoring its letter case. `parse` parses the text after the colon, which is graphic US-ASCII
+    /// without `#`. It reports an error with [`UrlError::at`] and an offset in that text.
     ///
     /// # Errors
     /// See [`RegisterError`].

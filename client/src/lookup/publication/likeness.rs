@@ -1,6 +1,6 @@
-//! Chooses the record that is most similar to another record. Its title must be the same, and its author must not conflict.
-//! Among the records that meet these conditions, the author, the kind of material, the year and the subtitle decide, in this
-//! order.
+//! Chooses the record that is most similar to another record. Its title must be the same, and its author must not
+//! conflict. Among the records that meet these conditions, the author, the kind of material, the year and the subtitle
+//! decide, in this order.
 
 use super::Publication;
 use super::names::AuthorMatch;
@@ -9,8 +9,8 @@ use super::title::TitleMatch;
 /// The maximum number of records that are named in a message.
 const MOST_NAMED: usize = 5;
 
-/// The similarity of a record to the wanted publication. A more similar record compares as less, and the first field in which
-/// two likenesses differ decides.
+/// The similarity of a record to the wanted publication. A more similar record compares as less, and the first field in
+/// which two likenesses differ decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Likeness {
     author: AuthorMatch,
@@ -30,7 +30,8 @@ enum MaterialMatch {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum YearMatch {
     Same,
-    /// The years differ by one. This is a better match than a greater difference, because catalogues often differ by one year.
+    /// The years differ by one. This is a better match than a greater difference, because catalogues often differ by
+    /// one year.
     Next,
     Unknown,
     Other(u16),
@@ -46,8 +47,8 @@ pub(crate) struct Choice {
     fitting: usize,
     /// The reason for the choice, such as `b1 chosen because its title, author and year agree`.
     reason: String,
-    /// The differences between the chosen record and the publication, such as `its year is 1995, not 1813`, or `None` if there
-    /// are none.
+    /// The differences between the chosen record and the publication, such as `its year is 1995, not 1813`, or `None`
+    /// if there are none.
     pub(crate) doubt: Option<String>,
 }
 
@@ -59,7 +60,8 @@ impl Likeness {
 }
 
 impl Choice {
-    /// Describes the choice in words, given the number of matching records and the number of records that were compared.
+    /// Describes the choice in words, given the number of matching records and the number of records that were
+    /// compared.
     pub(crate) fn in_words(&self, hits: u64, compared: u64) -> String {
         let hits = match (hits, compared) {
             (1, _) => "1 hit".to_owned(),
@@ -75,7 +77,8 @@ impl Choice {
 }
 
 impl Publication {
-    /// Compares the publication with `found`, the publication in a record. Returns `None` if they are different publications.
+    /// Compares the publication with `found`, the publication in a record. Returns `None` if they are different
+    /// publications.
     fn likeness(&self, found: &Self) -> Option<Likeness> {
         let pairs = self.titles.iter();
         let pairs = pairs.flat_map(|one| found.titles.iter().map(move |two| one.compare(two)));
@@ -98,8 +101,8 @@ impl Publication {
         })
     }
 
-    /// Chooses the records that are most similar to this publication. Returns `None` if no record has the same title. In
-    /// `found`, a record without a title is `None`.
+    /// Chooses the records that are most similar to this publication. Returns `None` if no record has the same title.
+    /// In `found`, a record without a title is `None`.
     pub(crate) fn choose(&self, found: &[Option<Self>]) -> Option<Choice> {
         let mut alike: Vec<(usize, &Self, Likeness)> = Vec::new();
         for (place, found) in found.iter().enumerate() {
@@ -145,7 +148,7 @@ impl Publication {
         }
     }
 
-    /// Describes which parts agree. It is used for a record that is the only one with the title.
+    /// Describes which parts agree, if a record is the only one with the title.
     fn agreement(&self, likeness: Likeness) -> String {
         let author = likeness.author == AuthorMatch::Agrees;
         let year = likeness.year <= YearMatch::Next;
@@ -340,8 +343,8 @@ mod tests {
         assert!(wanted.choose(&[None, None]).is_none());
     }
 
-    /// Checks that comparison takes little time for any record that a server may send, because it does not compare the words of
-    /// long texts pairwise.
+    /// Checks that comparison takes little time for any record that a server may send, because it does not compare the
+    /// words of long texts pairwise.
     #[test]
     fn r_b9_long_records_are_compared_quickly() {
         let words = |begin: char| {

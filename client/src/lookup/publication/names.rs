@@ -76,8 +76,7 @@ impl Authors {
         self.names.first().map(|name| &*name.term)
     }
 
-    /// Compares the names of two records. Returns `None` if the names can be compared and no two of them are the
-    /// same.
+    /// Compares the names of two records. Returns `None` if the names can be compared and no two of them are the same.
     pub(super) fn compare(&self, other: &Self) -> Option<AuthorMatch> {
         let pairs = self.names.iter();
         let pairs = pairs.flat_map(|one| other.names.iter().map(move |two| one.compare(two)));

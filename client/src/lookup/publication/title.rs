@@ -48,8 +48,8 @@ pub(super) enum TitleMatch {
 }
 
 impl Title {
-    /// Reads a title from its parts. `skipped` is the number of non-filing characters at the beginning, and `language` is the
-    /// MARC code of its language. Returns `None` if the title proper has neither a letter nor a digit.
+    /// Reads a title from its parts. `skipped` is the number of non-filing characters at the beginning, and `language`
+    /// is the MARC code of its language. Returns `None` if the title proper has neither a letter nor a digit.
     pub(super) fn of(parts: &[(Part, &[u8])], skipped: usize, language: &str) -> Option<Self> {
         let mut shown = String::new();
         let [mut proper, mut rest, mut whole] = [const { String::new() }; 3];
@@ -113,8 +113,8 @@ impl Title {
 }
 
 impl Words {
-    /// Folds a title and finds its leading article: either `article` or, if the title does not begin with it, an article of
-    /// the language.
+    /// Folds a title and finds its leading article: either `article` or, if the title does not begin with it, an
+    /// article of the language.
     fn of(text: &str, article: &str, language: &str) -> Self {
         let folded = joined(&folded(text));
         let is_first = |article: &&str| {
@@ -155,9 +155,9 @@ fn is_final(character: char) -> bool {
     matches!(character, ' ' | '/' | ':' | ';' | '=' | ',' | '.')
 }
 
-/// Returns the length in octets of the non-filing words at the beginning of a title. In UNIMARC, two marks enclose these
-/// words. In MARC 21, the indicator gives their length in characters (`characters`). If the last of these characters is a
-/// letter or a digit, the indicator is wrong and the result is 0.
+/// Returns the length in octets of the non-filing words at the beginning of a title. In UNIMARC, two marks enclose
+/// these words. In MARC 21, the indicator gives their length in characters (`characters`). If the last of these
+/// characters is a letter or a digit, the indicator is wrong and the result is 0.
 fn non_filing(shown: &str, characters: usize) -> usize {
     if shown.starts_with(['\u{88}', '\u{98}']) {
         let end = shown.find(['\u{89}', '\u{9c}']);

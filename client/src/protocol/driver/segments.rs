@@ -49,7 +49,8 @@ impl Segments {
     }
 
     /// Returns the complete answer, which ends with `last`. `syntax` is the requested record syntax.
-    /// `are_fragments_allowed` says whether level 2 segmentation is in effect. Without it, fragments are left unchanged.
+    /// `are_fragments_allowed` says whether level 2 segmentation is in effect. Without it, fragments are left
+    /// unchanged.
     ///
     /// Some servers count only the records of `last`, and others count the records of all segments. Either number is
     /// accepted, and is replaced by the number of complete records. If there are records in segments, non-surrogate

@@ -9,10 +9,10 @@
 //!   ended: callers get their error -> in version 3, Close is sent and answered -> gone
 //! ```
 //!
-//! Requests that the server sends during an operation are handled in `server_requests`. Any other APDU that does not answer a
-//! request is a protocol error. If the caller of a request has dropped its future, the answer is still received and
-//! discarded, so that later answers reach the right callers. If that answer does not come in time, and another request is
-//! waiting for it, the session ends.
+//! Requests that the server sends during an operation are handled in `server_requests`. Any other APDU that does not
+//! answer a request is a protocol error. If the caller of a request has dropped its future, the answer is still
+//! received and discarded, so that later answers reach the right callers. If that answer does not come in time, and
+//! another request is waiting for it, the session ends.
 
 use std::future::{pending, poll_fn, ready};
 use std::sync::{Arc, OnceLock};
@@ -133,8 +133,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         let farewell = farewell(error.as_ref(), self.inbox.farewell.get());
         let mut is_answered = false;
         if let Some(farewell) = farewell.filter(|_| self.version() >= Some(3)) {
-            // If an answer arrives after this side has closed, the connection is reset, and the server may lose the client's
-            // Close.
+            // If an answer arrives after this side has closed, the connection is reset, and the server may lose the
+            // client's Close.
             let awaits_answer = farewell.awaits_answer || !self.operations.list.is_empty();
             let put = self.wire.put(&farewell.close.into());
             let sent = limit.hold(Phase::Close, self.wire.flush()).await;
@@ -406,8 +406,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         [held, operations, abandoned].into_iter().flatten().min()
     }
 
-    /// Returns the time at which the held request stops waiting for operations whose callers have all dropped their futures,
-    /// or `None` if it does not wait for such operations. The wait restarts when octets of an answer arrive.
+    /// Returns the time at which the held request stops waiting for operations whose callers have all dropped their
+    /// futures, or `None` if it does not wait for such operations. The wait restarts when octets of an answer arrive.
     fn abandoned_until(&self) -> Option<Instant> {
         let held = self.held.as_ref()?;
         let mut since = self.operations.all_abandoned()?.max(held.since);

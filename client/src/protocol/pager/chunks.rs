@@ -12,12 +12,12 @@ const CHUNKS_TO_GROWTH: u32 = 4;
 /// The factor by which the chunk size grows.
 const GROWTH: u64 = 4;
 
-/// If a chunk has more than this number of octets, the chunk size does not grow, so that the chunks after growth
-/// still fit into the preferred message size.
+/// If a chunk has more than this number of octets, the chunk size does not grow, because larger chunks might not fit
+/// into the preferred message size.
 const LARGE_CHUNK: usize = PREFERRED_MESSAGE_SIZE as usize / 8;
 
-/// If a chunk takes longer than this to arrive, the chunk size does not grow, so that the wait for the chunks after
-/// growth stays far below the answer timeout.
+/// If a chunk takes longer than this to arrive, the chunk size does not grow, so that the time for larger chunks stays
+/// far below the answer timeout.
 const LONG_WAIT: Duration = Duration::from_millis(500);
 
 /// The number of records that the next Present requests.

@@ -1,5 +1,5 @@
-//! Access control: the server challenges the client (Z39.50-2003 §3.2.5). The [`AccessControl`] handler of the session responds.
-//! Without a handler, the session refuses the challenge.
+//! Access control: the server challenges the client (Z39.50-2003 §3.2.5). The [`AccessControl`] handler of the session
+//! responds. Without a handler, the session refuses the challenge.
 
 use z3950_asn1::apdu::{ExternalValue, SecurityChallenge, SecurityChallengeResponse};
 use z3950_asn1::error::EncodeError;

@@ -51,8 +51,8 @@ pub struct DeleteResult {
 }
 
 impl DeleteResult {
-    /// Returns whether everything was deleted: the request and each listed set have the status success, no set was
-    /// left undeleted, and there are no diagnostics.
+    /// Returns whether everything was deleted: the request and each listed set have the status success, no set was left
+    /// undeleted, and there are no diagnostics.
     pub fn is_success(&self) -> bool {
         let mut sets = self.sets.iter();
         self.status == DeleteSetStatus::SUCCESS

@@ -14,8 +14,9 @@ impl Session {
     /// Removes duplicates from result sets; [`DuplicateDetectionRequest::in_place`] is the usual request.
     ///
     /// # Errors
-    /// [`Error::Refused`] if the request failed or the response contains a diagnostic; [`ProtocolFault::NotGranted`] if the
-    /// server does not offer the service. The session continues after these errors. Other errors end the session.
+    /// [`Error::Refused`] if the request failed or the response contains a diagnostic, or [`ProtocolFault::NotGranted`]
+    /// if the server does not offer the service. The session continues after these errors. Other errors end the
+    /// session.
     pub async fn detect_duplicates(
         &self,
         request: DuplicateDetectionRequest,

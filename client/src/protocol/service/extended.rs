@@ -38,8 +38,8 @@ pub fn task(parameters: impl Into<TaskParameters>) -> Result<ExtendedServicesReq
     ))
 }
 
-/// Builds a task that inserts, replaces or deletes records of a database (Z39.50-2003 Appendix EXT.5 and its
-/// revision 1, which is called version 3). `version` is [`DATABASE_UPDATE`](z3950_asn1::oid::DATABASE_UPDATE) or
+/// Builds a task that inserts, replaces or deletes records of a database (Z39.50-2003 Appendix EXT.5 and its revision
+/// 1, which is called version 3). `version` is [`DATABASE_UPDATE`](z3950_asn1::oid::DATABASE_UPDATE) or
 /// [`DATABASE_UPDATE_1`], which has no qualifiers.
 ///
 /// # Errors

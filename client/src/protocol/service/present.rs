@@ -20,8 +20,8 @@ pub struct PresentOptions {
     pub result_set: InternationalString,
     /// The element set name of the records.
     pub element_set: Option<InternationalString>,
-    /// The complete specification of schema, elements and syntaxes, which overrides the element set name. It is
-    /// allowed only in version 3.
+    /// The complete specification of schema, elements and syntaxes, which overrides the element set name. It is allowed
+    /// only in version 3.
     pub composition: Option<CompSpec>,
     /// The preferred record syntax.
     pub record_syntax: Option<Oid>,

@@ -14,8 +14,8 @@ use crate::error::ProtocolFault;
 use crate::error::{Diagnostics, Error, Phase};
 use crate::protocol::session::Session;
 
-/// The options of a scan. By default, twenty terms are requested, beginning with the given term. The list of
-/// databases is empty and must be filled.
+/// The options of a scan. By default, twenty terms are requested, beginning with the given term. The list of databases
+/// is empty and must be filled.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ScanOptions {

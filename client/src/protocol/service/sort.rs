@@ -43,9 +43,9 @@ impl Session {
     /// Sorts result sets; [`SortRequest::in_place`] is the usual request.
     ///
     /// # Errors
-    /// [`Error::Refused`] if nothing was sorted, or if there is a diagnostic and the set is not partially sorted;
-    /// [`ProtocolFault::NotGranted`] if the server does not offer Sort. The session continues after these errors. Other errors
-    /// end the session.
+    /// [`Error::Refused`] if nothing was sorted, or if there is a diagnostic and the set is not partially sorted, or
+    /// [`ProtocolFault::NotGranted`] if the server does not offer Sort. The session continues after these errors. Other
+    /// errors end the session.
     pub async fn sort(&self, request: SortRequest) -> Result<SortResponse, Error> {
         let phase = Phase::Sort;
         self.require(phase, Options::SORT)?;

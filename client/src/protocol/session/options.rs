@@ -19,11 +19,11 @@ pub struct SessionOptions {
     pub init: InitializeRequest,
     /// The time limits for connections and answers.
     pub timeouts: Timeouts,
-    /// The maximum number of concurrent operations if the server grants concurrentOperations. The default is 8. Operations
-    /// that change a result set do not overlap with other operations on it.
+    /// The maximum number of concurrent operations if the server grants concurrentOperations. The default is 8.
+    /// Operations that change a result set do not overlap with other operations on it.
     pub max_operations: usize,
-    /// The maximum number of requests in progress if the server does not grant concurrentOperations. The default is 1, as
-    /// the standard requires. With a larger number, requests are sent before earlier ones are answered. Most servers
+    /// The maximum number of requests in progress if the server does not grant concurrentOperations. The default is 1,
+    /// as the standard requires. With a larger number, requests are sent before earlier ones are answered. Most servers
     /// continue to read requests and answer them in order.
     pub max_pipelined: usize,
     /// Whether dropping the future of an operation cancels the operation, if the server grants triggerResourceCtrl. If
@@ -31,10 +31,11 @@ pub struct SessionOptions {
     pub cancels_dropped: bool,
     /// How long a client's pool keeps an unused session. With `None`, the pool keeps it until the server ends it.
     pub idle_time: Option<Duration>,
-    /// The maximum number of times that a client sends a request again in another session, if the server ended the session
-    /// before the answer. The default is 1. A request is sent again only if the server had answered other requests in the
-    /// lost session. With more than 1, it is also sent again if it was the first request in its session but the server has
-    /// answered requests in earlier sessions, which suits batches. Only requests that change nothing are sent again.
+    /// The maximum number of times that a client sends a request again in another session, if the server ended the
+    /// session before the answer. The default is 1. A request is sent again only if the server had answered other
+    /// requests in the lost session. With more than 1, it is also sent again if it was the first request in its session
+    /// but the server has answered requests in earlier sessions, which suits batches. Only requests that change nothing
+    /// are sent again.
     pub max_repeats: usize,
     /// The handler that answers challenges of the server. The option accessCtrl is offered only if there is one.
     pub access_control: Option<Arc<AccessControl>>,

@@ -90,8 +90,8 @@ impl Credentials {
         self
     }
 
-    /// Returns the credentials in the form of Init's idAuthentication. If necessary, reads the environment variable
-    /// or runs the command, which is killed at the deadline.
+    /// Returns the credentials in the form of Init's idAuthentication. If necessary, reads the environment variable or
+    /// runs the command, which is killed at the deadline.
     ///
     /// # Errors
     /// See [`CredentialsError`].

@@ -179,8 +179,8 @@ impl ReadPem {
         }
     }
 
-    /// Returns the 1-based line in which the first damaged section begins, and its fault. Returns `None` if no
-    /// section is damaged.
+    /// Returns the 1-based line in which the first damaged section begins, and its fault. Returns `None` if no section
+    /// is damaged.
     fn first_fault(&self) -> Option<(usize, PemError)> {
         let lines: Vec<&[u8]> = self.octets.split(|octet| *octet == b'\n').collect();
         let begins = |line: &[u8]| line.starts_with(b"-----BEGIN ");

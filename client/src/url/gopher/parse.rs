@@ -51,8 +51,8 @@ pub(super) fn parse(text: &[u8], mode: Mode) -> Result<GopherUrl, UrlError> {
     Ok(read)
 }
 
-/// Parses the character before the selector, and returns the text after it. The character may be
-/// escaped, like every `xchar` (RFC 1738 §5).
+/// Parses the character before the selector, and returns the text after it. The character may be escaped, like every
+/// `xchar` (RFC 1738 §5).
 fn item_type(path: Span<'_>, mode: Mode) -> Result<(GopherType, Span<'_>), UrlError> {
     let (character, rest) = match path.first() {
         Some(b'%') => {

@@ -25,7 +25,8 @@ pub enum PlusRequest {
     Attributes {
         /// The items whose attributes are requested.
         scope: AttributeScope,
-        /// The names of the requested attributes with their `+`, such as `+ABSTRACT`. The list is empty for all attributes.
+        /// The names of the requested attributes with their `+`, such as `+ABSTRACT`. The list is empty for all
+        /// attributes.
         names: Vec<Octets>,
     },
     /// `+`, tab, `1` and lines: the item that results from these answers to its form.
@@ -138,7 +139,8 @@ impl GopherPlus {
     }
 }
 
-/// Returns whether two attribute names are equal, ignoring letter case. `+VIEW` of RFC 1738 is the same as `+VIEWS` of the draft.
+/// Returns whether two attribute names are equal, ignoring letter case. `+VIEW` of RFC 1738 is the same as `+VIEWS` of
+/// the draft.
 pub(crate) fn same_attribute(one: &[u8], other: &[u8]) -> bool {
     let plural = |name: &[u8]| match name.to_ascii_uppercase() {
         name if name == b"+VIEW" => b"+VIEWS".to_vec(),

@@ -160,8 +160,8 @@ async fn an_answer_that_fits_no_request_ends_the_session() {
             label("x"),
             "a response with a referenceId that was not sent",
         ),
-        // An answer without a referenceId belongs to the first request, which has none. A second such answer does not belong to
-        // any request.
+        // An answer without a referenceId belongs to the first request, which has none. A second such answer does not
+        // belong to any request.
         (
             &["a", "b", "c"],
             None,
