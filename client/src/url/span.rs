@@ -11,7 +11,7 @@ pub(crate) struct Span<'a> {
 }
 
 impl<'a> Span<'a> {
-    /// Creates a span of a complete text.
+    /// Creates a span that covers a complete text.
     pub(crate) fn new(text: &'a [u8]) -> Self {
         Span {
             octets: text,
@@ -42,7 +42,7 @@ impl<'a> Span<'a> {
         self.octets.first().copied()
     }
 
-    /// Splits off the first octet.
+    /// Returns the first octet and the rest of the span; `None` if the span is empty.
     pub(crate) fn split_first(self) -> Option<(u8, Self)> {
         let (&first, _) = self.octets.split_first()?;
         Some((first, self.split_at(1).1))

@@ -87,7 +87,7 @@ pub(crate) fn with_secrets(write: impl FnOnce(&mut String) -> fmt::Result) -> St
     text
 }
 
-/// Whether text shows passwords.
+/// Whether passwords are shown in the text of a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Secrets {
     /// The password is shown.

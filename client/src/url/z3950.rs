@@ -38,7 +38,7 @@ impl Kind {
         }
     }
 
-    /// Returns the kind of URL with this scheme; case is ignored (RFC 1738 §2.1).
+    /// Returns the kind of URL that has this scheme. Letter case is ignored (RFC 1738 §2.1).
     pub(crate) fn of_scheme(scheme: &[u8]) -> Option<Self> {
         [Kind::Session, Kind::Retrieval]
             .into_iter()
@@ -83,9 +83,9 @@ impl Extension {
 
 /// A session or retrieval URL of RFC 2056, which is always valid.
 ///
-/// Invariants: the port is 1–65535; database names, docid, element set name and record syntaxes have at least one
-/// octet; only the docid may contain control characters; a URL with a docid and a retrieval URL have a database; the
-/// canonical form is at most [`MAX_URL_LENGTH`](super::MAX_URL_LENGTH) octets.
+/// Invariants: the port is 1–65535; database names, docid, element set name and record syntaxes have at least one octet;
+/// only the docid may contain control characters; a URL with a docid, like every retrieval URL, has at least one
+/// database; the canonical form is at most [`MAX_URL_LENGTH`](super::MAX_URL_LENGTH) octets.
 ///
 /// Two URLs are equal if their canonical forms are equal; userinfo, fragment and warnings are ignored. `Display` writes the
 /// canonical form, so neither it nor `Debug` shows a password.
@@ -163,7 +163,7 @@ impl Z3950Url {
         self.userinfo.as_ref()
     }
 
-    /// Returns the databases in the order of the URL. A retrieval URL has at least one.
+    /// Returns the databases in the order of the URL. A retrieval URL has at least one database.
     pub fn databases(&self) -> &[Octets] {
         &self.parts.databases
     }
@@ -193,7 +193,7 @@ impl Z3950Url {
         self.fragment.as_ref()
     }
 
-    /// Returns the warnings about this URL, ordered by the parts of the URL.
+    /// Returns the warnings about this URL, in the order of the parts that they concern.
     pub fn warnings(&self) -> &[Caution] {
         &self.warnings
     }
@@ -201,15 +201,16 @@ impl Z3950Url {
     /// Returns the canonical form, which is the same for all equal URLs. [`Mode::Strict`] accepts it if [the host allows
     /// it](Host::is_strict).
     ///
-    /// Scheme, host and keywords are in lower case. Port 210 is omitted, but never the slash. Letters, digits and
+    /// Scheme, host and keywords are in lower case. Port 210 is omitted, but the slash never is. Letters, digits and
     /// `$-_.!*'(),` are literal, and all other octets are escaped, including a plus that is data; in an extension, a plus
-    /// is kept verbatim. `esn` comes before `rs`, and both come before the extensions. Source: RFC 2056 §5, RFC 1738 §2.2.
+    /// is kept verbatim. `esn` comes before `rs`, and both come before the extensions. Source: RFC 2056 §5, RFC 1738
+    /// §2.2.
     pub fn canonical(&self) -> String {
         self.to_string()
     }
 
-    /// Returns the canonical form with the user name and password, if any. If it has them, only [`Mode::Lenient`]
-    /// accepts it.
+    /// Returns the canonical form with the user name and password, if any. A URL with a user name is accepted only in
+    /// [`Mode::Lenient`].
     pub fn to_string_with_secrets(&self) -> String {
         let text = self.to_string();
         let (Some(userinfo), Some((scheme, rest))) = (&self.userinfo, text.split_once("//")) else {

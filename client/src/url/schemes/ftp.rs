@@ -108,13 +108,13 @@ pub enum FtpStep {
     Password(Octets),
     /// Ask the user for a password if the server requires one, because the URL does not contain one.
     AskPassword,
-    /// Ask the user for the mail address that anonymous FTP requires as password. The client never makes one up.
+    /// Ask the user for the mail address that anonymous FTP requires as the password. The client never makes one up.
     AskMailAddress,
     /// Send `CWD` with this name, which may be empty.
     ChangeDirectory(Octets),
     /// Send `TYPE A` or `TYPE I`.
     Type(TypeCode),
-    /// Choose a type by the file name or the server's reply, because the URL does not contain one.
+    /// Choose a transfer type based on the file name or the server's reply, because the URL does not contain one.
     GuessType,
     /// Send `RETR` with this name.
     Retrieve(Octets),
@@ -123,7 +123,7 @@ pub enum FtpStep {
 }
 
 impl FtpStep {
-    /// Returns the line to send, including CR LF and secrets; `None` for a step in which nothing is sent.
+    /// Returns the line to send, including CR LF and secrets; `None` for a step that sends nothing.
     pub fn line(&self) -> Option<Vec<u8>> {
         let (verb, argument) = self.command()?;
         let argument = argument.as_bytes();
@@ -171,8 +171,8 @@ impl fmt::Debug for FtpStep {
 impl FtpUrl {
     /// Returns the steps in order. `mail` is the mail address for anonymous FTP.
     ///
-    /// RFC 1738 does not define two cases: for an empty name without a type, the steps request a listing, because no
-    /// file has an empty name; for a URL without a path, they end with the login.
+    /// RFC 1738 leaves two cases undefined. If the name is empty and there is no type, the steps request a listing,
+    /// because no file has an empty name. If the URL has no path, the steps end with the login.
     ///
     /// # Errors
     /// `ForbiddenControl` at the escape of the first control character. The offset counts octets from the start of

@@ -99,7 +99,7 @@ impl<const DEFAULT_PORT: u16> HttpUrl<DEFAULT_PORT> {
         Some(self.search.as_ref()?.split('+').collect())
     }
 
-    /// Returns the request target with slash, path and search, but never a fragment.
+    /// Returns the HTTP request target: a slash, the path and the search, without a fragment.
     pub fn request_path(&self) -> String {
         match &self.search {
             Some(search) => format!("/{}?{search}", self.path),
@@ -107,8 +107,8 @@ impl<const DEFAULT_PORT: u16> HttpUrl<DEFAULT_PORT> {
         }
     }
 
-    /// Parses the text after the colon of the scheme. The strict mode requires a slash before a `?`, and allows at most
-    /// one `?` and no slash after it. Both modes refuse a user name or password.
+    /// Parses the text after the colon of the scheme. Strict mode requires a slash before a `?`, and allows at most one
+    /// `?` and no slash after the `?`. Both modes refuse a user name or password.
     pub(crate) fn parse(rest: Span<'_>, mode: Mode) -> Result<Self, UrlError> {
         let (hostport, rest) = common::double_slash(rest)?.cut(b"/?");
         let hostport = HostPort::parse(hostport, mode)?;

@@ -22,7 +22,7 @@ impl MailtoUrl {
     /// begin another header.
     ///
     /// # Errors
-    /// `EmptyPart`; `ForbiddenControl` at the octet at fault.
+    /// `EmptyPart` if the address is empty; `ForbiddenControl` at the first control character.
     pub fn new(address: impl Into<Octets>) -> Result<Self, UrlError> {
         let address = address.into();
         if address.is_empty() {

@@ -54,7 +54,7 @@ impl Newsgroup {
     /// Checks the name of a newsgroup.
     ///
     /// # Errors
-    /// `EmptyPart`; `InvalidCharacter` at the first character that is not allowed.
+    /// `EmptyPart` if the name is empty; `InvalidCharacter` at the first character that is not allowed.
     pub fn new(name: impl AsRef<str>) -> Result<Self, UrlError> {
         Self::parse(Span::new(name.as_ref().as_bytes()))
     }
@@ -90,14 +90,15 @@ impl fmt::Display for Newsgroup {
     }
 }
 
-/// A newsgroup, or one of its articles by its number at the server.
+/// A newsgroup, or an article in it, identified by its number at the server.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct NntpUrl {
-    /// The server; `None` in the form of RFC 1630, for the news server that the user's client is configured to use.
+    /// The server; `None` for a URL in the form of RFC 1630, which refers to the news server that the user's client is
+    /// configured to use.
     pub hostport: Option<HostPort<{ NntpUrl::DEFAULT_PORT }>>,
     /// The newsgroup.
     pub group: Newsgroup,
-    /// The number of the article at this server; `None` for the newsgroup.
+    /// The number of the article at the server; `None` if the URL refers to the newsgroup itself.
     pub number: Option<u64>,
 }
 

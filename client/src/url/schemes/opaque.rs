@@ -16,8 +16,8 @@ const RESERVED: [&str; 7] = ["afs", "cid", "mailserver", "mid", "nfs", "tn3270",
 ///
 /// Two URIs are equal if their normalized forms are equal (RFC 1630): `%2f` equals `%2F` and `%2D` equals `-`, but an
 /// escaped reserved character differs from a literal one. `Display` and `Debug` show `***` in place of a password in
-/// the common Internet scheme syntax, and in place of all text before an `@` if no slash precedes it, as in
-/// `ann:password@host`, unless URIs of the scheme contain addresses.
+/// the common Internet scheme syntax. If the text after the colon does not begin with a slash, they also hide
+/// everything before its last `@`, as in `ann:password@host`, except in schemes whose URIs contain addresses.
 #[derive(Clone)]
 pub struct OpaqueUri {
     scheme: String,

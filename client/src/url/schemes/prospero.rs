@@ -33,7 +33,7 @@ impl ProsperoField {
     /// Creates a field from its name and value. Both may be empty.
     ///
     /// # Errors
-    /// `ForbiddenControl` at the octet at fault.
+    /// `ForbiddenControl` at the first control character.
     pub fn new(name: impl Into<Octets>, value: impl Into<Octets>) -> Result<Self, UrlError> {
         let (name, value) = (name.into(), value.into());
         common::no_controls(name.as_bytes())?;
@@ -59,7 +59,7 @@ impl ProsperoUrl {
     /// Creates the URL of an object from its name, in which slashes separate segments, and its fields.
     ///
     /// # Errors
-    /// `ForbiddenControl` at the octet at fault in the name.
+    /// `ForbiddenControl` at the first control character in the name.
     pub fn new(
         hostport: HostPort<{ ProsperoUrl::DEFAULT_PORT }>,
         hsoname: impl AsRef<[u8]>,

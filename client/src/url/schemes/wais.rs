@@ -1,5 +1,5 @@
-//! `wais` URLs (RFC 1738 §3.9). URLs of Z39.50 servers are different (RFC 2056); the two cannot be converted to each
-//! other.
+//! `wais` URLs (RFC 1738 §3.9). URLs of Z39.50 servers have a different form (RFC 2056). Neither kind of URL can be
+//! converted into the other.
 //!
 //! ```text
 //! "wais://" hostport "/" database [ "?" search | "/" wtype "/" wpath ]
@@ -15,7 +15,7 @@ use super::super::octets::Octets;
 use super::super::span::Span;
 use super::write_data;
 
-/// A database of a WAIS server, a search in it, or a document.
+/// A database of a WAIS server, a search in it, or a document in it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct WaisUrl {
     hostport: HostPort<{ WaisUrl::DEFAULT_PORT }>,
@@ -23,7 +23,7 @@ pub struct WaisUrl {
     target: WaisTarget,
 }
 
-/// The target of a [`WaisUrl`].
+/// What a [`WaisUrl`] refers to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum WaisTarget {
     /// The database itself.
@@ -44,10 +44,10 @@ impl WaisUrl {
     /// The default port of WAIS.
     pub const DEFAULT_PORT: u16 = 210;
 
-    /// Creates a URL from these parts.
+    /// Creates a URL from its parts.
     ///
     /// # Errors
-    /// `ForbiddenControl` at the octet at fault in the database or the type.
+    /// `ForbiddenControl` at the first control character in the database or the type.
     pub fn new(
         hostport: HostPort<{ WaisUrl::DEFAULT_PORT }>,
         database: impl Into<Octets>,
@@ -124,8 +124,8 @@ impl WaisUrl {
     }
 }
 
-/// The rules for a search, as in HTTP: a reserved character may have a meaning at the server, and `+` separates words
-/// (RFC 1738 §5, RFC 1630).
+/// The rules for a search, which are those of HTTP: the server may give every reserved character a meaning, and `+`
+/// separates words (RFC 1738 §5, RFC 1630).
 const SEARCH: Characters = Characters {
     reserved: b";:@&=",
     free: b"",

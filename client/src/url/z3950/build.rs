@@ -79,7 +79,7 @@ impl Z3950UrlBuilder {
         self
     }
 
-    /// Adds a record syntax, which is less preferred than those added before. Its name has at least one octet and no
+    /// Adds a record syntax, which is less preferred than the ones added before it. Its name has at least one octet and no
     /// control characters.
     pub fn record_syntax(mut self, name: impl Into<Octets>) -> Self {
         self.parts.record_syntaxes.push(name.into());
@@ -113,7 +113,7 @@ impl Z3950UrlBuilder {
     /// Builds the URL, without userinfo, fragment and warnings.
     ///
     /// # Errors
-    /// The error for the first part, in the order of the URL, that a URL cannot express.
+    /// Fails at the first part, in the order of the URL, that cannot be expressed in a URL.
     pub fn build(self) -> Result<Z3950Url, BuildError> {
         let parts = self.parts;
         check(&parts)?;

@@ -16,10 +16,10 @@ use super::super::userinfo::Userinfo;
 use super::{DEFAULT_PORT, Extension, Kind, Parts, Z3950Url};
 
 impl Z3950Url {
-    /// Parses a URL. The text may contain any octets; those outside 21–7E hex are refused.
+    /// Parses a URL. The text need not be valid UTF-8, but octets outside 21–7E hex are refused.
     ///
-    /// Source: RFC 2056 §5. Where the grammar is not explicit, each part has at least one character; parameters require
-    /// the slash but not a database; `+` separates the items of lists and is data elsewhere.
+    /// Source: RFC 2056 §5. Where the grammar is not explicit, this parser requires at least one character in each
+    /// part. Parameters require the slash, but not a database. `+` separates the items of lists and is data elsewhere.
     ///
     /// # Errors
     /// The first error in the order of [`UrlErrorKind`], with its 0-based offset in `text`.
@@ -65,7 +65,8 @@ fn scheme(url: Span<'_>) -> Result<(Kind, Span<'_>), UrlError> {
     Ok((kind, common::double_slash(rest)?))
 }
 
-/// Splits the userinfo from the host and port. RFC 2056 §5 has no userinfo, but it refers to RFC 1738 §3.1, which does.
+/// Splits the userinfo from the host and port. RFC 2056 §5 defines no userinfo, but refers to RFC 1738 §3.1, which
+/// defines it.
 ///
 /// The authority ends at the first `/`, `?` or `;`, so an `@` after these cannot change the host.
 fn login(authority: Span<'_>, mode: Mode) -> Result<(Option<Userinfo>, Span<'_>), UrlError> {
@@ -78,7 +79,7 @@ fn login(authority: Span<'_>, mode: Mode) -> Result<(Option<Userinfo>, Span<'_>)
     }
 }
 
-/// Returns the text after the slash, or an empty text.
+/// Returns the text after the slash; it is empty if the URL ends without a slash.
 fn path(rest: Span<'_>) -> Result<Span<'_>, UrlError> {
     match rest.strip_prefix(b"/") {
         Some(path) => Ok(path),
