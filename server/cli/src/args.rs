@@ -33,15 +33,15 @@ pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Option<DaemonCommand>,
 
-    /// Files or folders of records, each a database of its name; books.mrc is the database books
+    /// Files or folders of records. Each is served as a database of the same name: books.mrc is the database books
     #[arg(value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
 
-    /// The databases of the command line: those with a name, and the files.
+    /// The databases given on the command line, either with a name or as files.
     #[arg(skip)]
     pub(crate) databases: Vec<NamedFile>,
 
-    /// The options for settings of the settings file.
+    /// The options that correspond to settings in the settings file.
     #[command(flatten)]
     pub(crate) given: GivenSettings,
 
@@ -49,12 +49,12 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE", help_heading = "Settings")]
     pub(crate) config: Option<PathBuf>,
 
-    /// Print a settings file with every setting in it, explained
+    /// Print a settings file that contains and explains every setting
     #[arg(long, help_heading = "Settings")]
     pub(crate) print_config: bool,
 
-    /// Print the map of an index that another program keeps (koha, vufind, blacklight), to be changed and named by `catalogue` in the
-    /// settings file
+    /// Print the map of an index that belongs to another program (koha, vufind, blacklight). A changed copy of the map can be named
+    /// by `catalogue` in the settings file
     #[arg(long, value_name = "NAME", help_heading = "Settings", hide_short_help = true, add = maps())]
     pub(crate) print_map: Option<String>,
 
@@ -63,8 +63,8 @@ pub(crate) struct Arguments {
     #[arg(long, help_heading = "Settings")]
     pub(crate) check: bool,
 
-    /// Fold the journal of a saved file (FILE.journal) into the file, and exit. The server does so at its end; this is for a server
-    /// that was killed
+    /// Fold the journal of a saved file (FILE.journal) into the file, and exit. The server does this when it stops; the option is for
+    /// a server that was killed
     #[arg(
         long,
         value_name = "FILE",
@@ -89,7 +89,7 @@ pub(crate) struct Arguments {
     pub(crate) man: bool,
 }
 
-/// What is written to standard error. These options are those of every command.
+/// The options for messages on standard error, which every command accepts.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Messages {
     /// Log sessions to standard error; -vv logs each APDU, -vvv what is in it
@@ -105,19 +105,19 @@ pub(crate) struct Messages {
     pub(crate) color: ColorChoice,
 }
 
-/// What to do instead of serving.
+/// A command that the program runs instead of serving.
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum DaemonCommand {
     #[command(flatten)]
     Engine(EngineCommand),
-    /// Look at the index of Koha, VuFind or Blacklight, and tell what would be answered from it.
+    /// Examine an index of Koha, VuFind or Blacklight, and print which searches could be answered from it.
     ///
-    /// Nothing is changed. The exit code is 0 if a map fits the index, 1 if none does, and 2 if the index cannot be looked at.
+    /// Nothing is changed. The exit code is 0 if a map fits the index, 1 if none does, and 2 if the index cannot be examined.
     TryCatalogue(LookArguments),
     /// Hash a password for `password-hash` in the settings file.
     ///
-    /// The password is asked for at a terminal, twice and without showing it. Otherwise it is the first line of standard input. The
-    /// hash is printed on standard output: Argon2id with a random salt, 19 MiB of memory and two passes.
+    /// On a terminal, the program asks for the password twice without showing it. Otherwise, the password is the first line of
+    /// standard input. The hash is printed on standard output: Argon2id with a random salt, 19 MiB of memory and two passes.
     HashPassword,
     /// Print a shell completion script.
     Completions(CompletionArguments),
@@ -147,7 +147,8 @@ Exit codes:
   130  stopped at once by a second signal, or load stopped by one";
 
 impl Arguments {
-    /// Names the databases of files, and checks that there is something to serve, and that the TLS options can be used together.
+    /// Names each database that is given as a file, and checks that there is something to serve and that the TLS options can be used
+    /// together.
     pub(crate) fn checked(mut self) -> Result<Self, clap::Error> {
         self.databases = self.given.databases();
         name_files(&self.files, &mut self.databases).map_err(|words| refusal(&words))?;
@@ -195,7 +196,7 @@ impl Arguments {
         asks || self.manual().is_some() || self.completions().is_some()
     }
 
-    /// Returns what the arguments ask of the manual pages, if they do.
+    /// Returns the arguments of a request for a manual page; `None` if the arguments do not request one.
     pub(crate) fn manual(&self) -> Option<ManualArguments> {
         match &self.command {
             Some(DaemonCommand::Man(asked)) => Some(asked.clone()),
@@ -211,7 +212,7 @@ impl Arguments {
         }
     }
 
-    /// Returns the first of the files that are given without a name; `None` if there is none.
+    /// Returns the database of the first file that is given without a name; `None` if there is no such file.
     pub(crate) fn first_file(&self) -> Option<&NamedFile> {
         let first = self.files.first()?;
         self.databases.iter().rfind(|named| named.path == *first)
@@ -230,7 +231,7 @@ impl Arguments {
         }
     }
 
-    /// Returns the index to look at, if the arguments ask for that.
+    /// Returns the arguments of the command that examines an index; `None` if it is not given.
     pub(crate) fn catalogue(&self) -> Option<&LookArguments> {
         match &self.command {
             Some(DaemonCommand::TryCatalogue(arguments)) => Some(arguments),

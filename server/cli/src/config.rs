@@ -47,7 +47,7 @@ use self::section::{Notes, Section};
 use self::setting::{Printed, parse, settings};
 use crate::files::NamedFile;
 
-/// The headings of options in the help.
+/// The headings under which the help lists the options.
 pub(crate) const SERVED: &str = "What to serve";
 pub(crate) const LISTENERS: &str = "Where to listen";
 pub(crate) const LOGS: &str = "Logs";
@@ -83,9 +83,9 @@ settings! {
     ///   z3950d --config z3950d.toml              serves; options on the command line take precedence
     ///
     /// As it stands, the file serves the built-in catalogue on the loopback interface. A setting that is commented out shows its
-    /// default, or an example where there is none. Relative paths start from the folder that holds the file; the systemd service of
-    /// the Debian package can write to /var/lib/z3950d and /var/log/z3950d only, so give full paths there. Times are written 500ms,
-    /// 30s, 15m or 1h; sizes are octets, or 64KiB, 2MiB, 1GiB.
+    /// default, or an example if it has no default. Relative paths start from the folder that holds the file; the systemd service of the
+    /// Debian package can write to /var/lib/z3950d and /var/log/z3950d only, so give full paths there. Times are written as 500ms, 30s,
+    /// 15m or 1h; sizes are written as numbers of octets, or as 64KiB, 2MiB or 1GiB.
     TOP "" {
         /// Addresses to listen on: HOST:PORT, [IPV6]:PORT or unix:PATH. Port 0 picks a free one.
         ///listen = ["127.0.0.1:2100"]
@@ -135,17 +135,17 @@ settings! {
         demo: bool = false,
         "demo": Flag(|config| &mut config.demo), option("demo", "", SERVED, is_usual = true);
 
-        /// Serve a page for people, with searches and records, on the listeners that answer SRU.
+        /// Serve a web page for searching and reading records on the listeners that answer SRU.
         page: bool = true,
         "page": Flag(|config| &mut config.page), option("no-page", "", LISTENERS);
 
-        /// The field that holds the docid of a record (Use attribute 1032), where a database does not name its own: 001, 035$a and so on
-        /// [default: 001].
+        /// The field that holds the docid of a record (Use attribute 1032), such as 001 or 035$a, for databases that do not name their
+        /// own field [default: 001].
         ///docid = "001"
         docid: DocidField = DocidField::default(),
         "docid": Parsed(|config, text| parse(text).map(|docid| config.docid = docid)), option("docid", "TAG[$c]", SERVED);
 
-        /// A file with further profiles of targets, as z3950 has them in targets.toml.
+        /// A file with further profiles of targets, in the format of the targets.toml of z3950.
         ///target-profiles = "targets.toml"
         target_profiles: Option<PathBuf> = None,
         "target-profiles": Path(|config| &mut config.target_profiles);
@@ -155,8 +155,8 @@ settings! {
         imitate: Option<Imitated> = None,
         "imitate": Parsed(|config, text| parse(text).map(|server| config.imitate = Some(server))), option("imitate", "SERVER", SERVED, is_usual = true);
 
-        /// Stand between clients and the server of --upstream instead of serving databases: what both say passes unchanged, unless there
-        /// are faults, and is written to a transcript, which --replay reads.
+        /// Relay between clients and the server of --upstream instead of serving databases. All messages are passed on unchanged, unless
+        /// there are faults, and are written to a transcript, which --replay reads.
         ///record = "said.jsonl"
         record: Option<PathBuf> = None,
         "record": Path(|config| &mut config.record), option("record", "FILE", SERVED);
@@ -166,18 +166,18 @@ settings! {
         upstream: Option<String> = None,
         "upstream": Text(|config| &mut config.upstream), option("upstream", "ADDR", SERVED);
 
-        /// Trust these certificates of --upstream ssl:HOST:PORT beyond the system's, in PEM.
+        /// Trust these certificates for --upstream ssl:HOST:PORT in addition to the system's, in PEM.
         ///upstream-ca = "ca.pem"
         upstream_ca: Option<PathBuf> = None,
         "upstream-ca": Path(|config| &mut config.upstream_ca), option("upstream-ca", "FILE", SERVED);
 
-        /// Answer from a transcript instead of from databases. Each request gets the answer recorded for the same request, a Present the
-        /// records recorded for the same search, and one that was never recorded gets diagnostic 100.
+        /// Answer from a transcript instead of from databases. Each request gets the answer that was recorded for the same request; a
+        /// Present gets the records that were recorded for the same search. A request that was never recorded gets diagnostic 100.
         ///replay = "said.jsonl"
         replay: Option<PathBuf> = None,
         "replay": Path(|config| &mut config.replay), option("replay", "FILE", SERVED);
 
-        /// With --replay, answer a request that was never recorded with the next answer to a request of its kind.
+        /// With --replay, answer a request that was never recorded with the next recorded answer to a request of the same kind.
         replay_in_order: bool = false,
         "replay-in-order": Flag(|config| &mut config.replay_in_order), option("replay-in-order", "", SERVED);
 
@@ -218,18 +218,19 @@ settings! {
     }
 
     LOG "[log]" {
-        /// Write a line for each session to a file, or to standard error for `-`. It says who, how long, how many operations, how it ended.
+        /// Write a line for each session to a file, or to standard error for `-`. It says who the client was, how long the session
+        /// lasted, how many operations it had, and how it ended.
         ///access-log = "access.log"
         access_log: Option<PathBuf> = None,
         "access-log" ("access"): Path(|config| &mut config.access_log), option("access-log", "FILE", LOGS, is_usual = true);
 
-        /// How lines of the access log are written: text or json [default: text].
+        /// The format of the access log: text or json [default: text].
         ///access-log-format = "text"
         access_log_format: LogFormat = LogFormat::Text,
         "access-log-format" ("access-format"): Parsed(|config, text| parse(text).map(|format| config.access_log_format = format)),
             option("access-log-format", "FORMAT", LOGS);
 
-        /// Write every APDU to a file in words.
+        /// Write every APDU to a file as readable text.
         ///apdu-log = "apdus.log"
         apdu_log: Option<PathBuf> = None,
         "apdu-log" ("apdus"): Path(|config| &mut config.apdu_log), option("apdu-log", "FILE", LOGS);
@@ -239,8 +240,8 @@ settings! {
         transcript: Option<PathBuf> = None,
         "transcript": Path(|config| &mut config.transcript), option("transcript", "FILE", LOGS);
 
-        /// Judge by Z39.50-2003 what clients send, and how they take the faults of --fault. The report is written at the end: JSON if the
-        /// name of the file ends in .json, XML of JUnit for .xml, text otherwise. There may be several.
+        /// Judge by Z39.50-2003 what clients send and how they react to the faults of --fault. The report is written at the end: as JSON
+        /// if the name of the file ends in .json, as JUnit XML if it ends in .xml, and as text otherwise. Several files may be named.
         ///judge = ["report.json", "report.xml"]
         judge: Vec<PathBuf> = Vec::new(),
         "judge": Paths(|config| &mut config.judge), option("judge", "FILE", LOGS);
@@ -289,7 +290,8 @@ impl Config {
     /// Reads a settings file. Relative paths in it start from its folder.
     ///
     /// # Errors
-    /// Returns everything that is wrong with the file, one line for each error with its line and column: `z3950d.toml:3:12: sessions is not a number`.
+    /// Returns everything that is wrong with the file, as one message for each error, with its line and column: `z3950d.toml:3:12:
+    /// sessions is not a number`.
     ///
     /// The settings that could be read in spite of errors are returned too.
     pub(crate) fn read(path: &Path) -> (Option<Self>, Vec<String>) {
@@ -386,7 +388,7 @@ struct TextPlace {
 }
 
 impl TextPlace {
-    /// Returns the place of the octet with this index, from 0.
+    /// Returns the place of the octet at this 0-based index.
     fn of(text: &str, at: usize) -> Self {
         let before = text.get(..at).unwrap_or(text);
         let line = before.rsplit('\n').next().unwrap_or_default();

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use z3950_front::engine::opensearch::ClusterAddress;
 
-/// What is done for a search engine.
+/// A command for a search engine.
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum EngineCommand {
     /// Create the index of a database with `engine`, without records.
@@ -14,14 +14,15 @@ pub(crate) enum EngineCommand {
     Load(LoadArguments),
 }
 
-/// Which engine: the one of the settings, or the one of the other arguments.
+/// The arguments that select the search engine, in the settings or by its address.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct EngineArguments {
     /// The settings of the server: the database with an engine, and the indexes
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
 
-    /// A node and the index, such as http://127.0.0.1:9200/books, if the settings have several databases with an engine, or none
+    /// The address of a node and the index, such as http://127.0.0.1:9200/books. It is needed if the settings contain several
+    /// databases with an engine, or none
     #[arg(long, value_name = "URL")]
     pub(crate) engine: Option<ClusterAddress>,
 }
@@ -47,24 +48,26 @@ pub(crate) struct LoadArguments {
     #[command(flatten)]
     pub(crate) place: EngineArguments,
 
-    /// Replace records of the same identifiers, and leave out records without an identifier. Without this option, records of the
-    /// same identifiers are replaced too, since a load that was interrupted begins again
+    /// Replace records that have the same identifiers, and leave out records without an identifier. Without this option, records
+    /// with the same identifiers are replaced too, so that an interrupted load can be repeated
     #[arg(long, conflicts_with = "delete")]
     pub(crate) update: bool,
 
-    /// Delete the records of the same identifiers instead
+    /// Delete the records that have the same identifiers instead of loading records
     #[arg(long)]
     pub(crate) delete: bool,
 
-    /// Fill a new index while the old one answers, and then put it in its place. Meanwhile the old one takes no changes
+    /// Fill a new index while the old one answers searches, and then replace the old one. Meanwhile, the old index accepts no
+    /// changes
     #[arg(long, conflicts_with_all = ["update", "delete"])]
     pub(crate) reload: bool,
 
-    /// With --reload, delete what a reload that was interrupted has left behind, and begin anew
+    /// With --reload, delete what an interrupted reload has left behind, and begin again
     #[arg(long, alias = "force", requires = "reload")]
     pub(crate) overwrite: bool,
 
-    /// Note in a file how far the load has come, also when a signal or a node stops it, and continue from there if the file exists
+    /// Save the progress of the load in a file, even if a signal or a node stops the load, and continue from there if the file
+    /// exists
     #[arg(long, visible_alias = "resume", value_name = "FILE")]
     pub(crate) state: Option<PathBuf>,
 }
@@ -72,15 +75,16 @@ pub(crate) struct LoadArguments {
 /// Arguments of `z3950d try-catalogue`.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct LookArguments {
-    /// A node and the index, such as http://127.0.0.1:9200/koha_library_biblios or http://127.0.0.1:8983/solr/biblio
+    /// The address of a node and the index, such as http://127.0.0.1:9200/koha_library_biblios or
+    /// http://127.0.0.1:8983/solr/biblio
     #[arg(value_name = "URL", value_parser = ClusterAddress::of_catalogue)]
     pub(crate) address: ClusterAddress,
 
-    /// Trust these certificates of https:// beyond the system's, in PEM
+    /// Trust these certificates for https:// in addition to the system's, in PEM
     #[arg(long, value_name = "FILE")]
     pub(crate) ca: Option<PathBuf>,
 
-    /// A file with one line, NAME:PASSWORD or ApiKey KEY, for an engine that asks for it
+    /// A file with one line, NAME:PASSWORD or ApiKey KEY, for an engine that requires credentials
     #[arg(long, value_name = "FILE")]
     pub(crate) credentials: Option<PathBuf>,
 }

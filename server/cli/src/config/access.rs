@@ -24,7 +24,7 @@ settings! {
         /// The highest protocol version: 1, 2 or 3.
         ///versions = 3
         "versions": Other(|offer, value| value.set("1, 2 or 3", version, &mut offer.versions));
-        /// The options; by default all that the server has.
+        /// The options that may be granted; by default, all options that the server supports.
         ///options = ["search", "present", "delSet", "scan", "sort", "namedResultSets"]
         "options": Other(|offer, value| {
             let options = value.list("the name of an option", |value| Options::by_name(string(value)?));
@@ -44,29 +44,30 @@ settings! {
                 offer.languages = codes;
             }
         });
-        /// Ask the client whether to go on before a search with more hits is answered.
+        /// Ask the client whether to continue before answering a search that has more hits than this.
         ///ask-above = 10000
         "ask-above": Number(Count, 0, |offer| &mut offer.ask_above);
-        /// Whether there is a database IR-Explain-1.
+        /// Whether the database IR-Explain-1 exists.
         "explain": Flag(|offer| &mut offer.explain);
-        /// Refuse an element set that a database does not have with diagnostic 25. Otherwise records are sent in full, which the log notes:
-        /// some clients, such as those of Evergreen, ask every server for a set of their own.
+        /// Refuse an element set that a database does not have with diagnostic 25. Otherwise, the records are sent in full, and
+        /// the log says so. Some clients, such as those of Evergreen, request an element set of their own from every server.
         "strict-element-sets": Flag(|offer| &mut offer.strict_element_sets);
     }
 
     /// Who may open a session. Without users, anybody may.
     ACCESS "[access]": Config = Config::default() => {
-        /// Admit clients without credentials although users are listed.
+        /// Admit clients without credentials even if users are listed.
         "anonymous": Flag(|config| &mut config.access.anonymous);
-        /// Let clients on any host update the databases; without this, only clients on this host may (over loopback addresses and Unix
-        /// sockets), and users with `update = true` in the settings file. A proxy on this host makes its clients look like clients on it.
+        /// Let clients on any host update the databases. Without this setting, only clients on this host (over loopback addresses
+        /// and Unix sockets) and users with `update = true` in the settings file may do so. A proxy on this host makes its
+        /// clients look like clients on this host.
         "anyone-may-update": Flag(|config| &mut config.access.anyone_may_update), option("anyone-may-update", "", LISTENERS);
         /// Client addresses that are refused.
         ///blocked = ["192.0.2.7"]
         "blocked": Other(|config, value| {
             config.access.blocked = value.list("an IP address", |value| string(value)?.parse().ok());
         });
-        /// Ask clients that gave no credentials at Init for them: "prompts", or the words of a simple challenge.
+        /// Ask clients that sent no credentials with Init for credentials: "prompts", or the text of a simple challenge.
         ///challenge = "prompts"
         "challenge": Other(|config, value| {
             value.set("\"prompts\", or words to ask with", challenge, &mut config.access.challenge);
@@ -93,15 +94,17 @@ settings! {
         /// Databases this user may search; all of them by default.
         ///databases = ["books"]
         "databases": Other(|user, value| user.databases = Some(value.list("the name of a database", text)));
-        /// Whether this user may update databases, wherever from; if not said, as clients without a name may.
+        /// Whether this user may update databases, from any host. If this is not set, the user may update them like a client
+        /// without a user name.
         ///update = true
         "update": Other(|user, value| value.set("true or false", flag, &mut user.update));
-        /// Sessions of this user at once.
+        /// The maximum number of sessions of this user at once.
         ///sessions = 4
         "sessions": Number(Count, 0, |user| &mut user.sessions);
     }
 
-    /// A user of whose password the file has only a hash: Argon2id in the PHC string format, as `z3950d hash-password` prints it.
+    /// A user for whom the file contains only a hash of the password: Argon2id in the PHC string format, as printed by `z3950d
+    /// hash-password`.
     HASHED_USER "[[access.user]]": User = User::default() => {
         ///name = "eve"
         "name": Other(|_, _| ());
@@ -109,7 +112,7 @@ settings! {
         "password-hash": Other(|user, value| user.password_hash = value.parse(password_hash));
     }
 
-    /// A user who is always refused, with this Bib-1 condition.
+    /// A user who is always refused, with the given Bib-1 condition.
     REFUSED_USER "[[access.user]]": User = User::default() => {
         ///name = "bob"
         "name": Other(|_, _| ());

@@ -24,15 +24,17 @@ pub(crate) struct CatalogueSettings {
 }
 
 settings! {
-    /// A database in an index that another program keeps: Koha, VuFind or Blacklight. It is only read. `z3950d try-catalogue` looks at an index; ca,
-    /// credentials, answer-time, connections and strict are as above.
+    /// A database in an index that belongs to another program: Koha, VuFind or Blacklight. The index is only read. `z3950d
+    /// try-catalogue` examines an index; ca, credentials, answer-time, connections and strict are as above.
     CATALOGUE "[[database]]": DatabaseTable = DatabaseTable::default() => {
         ///name = "library"
         "name": Other(|_, _| ());
-        /// Nodes of one cluster, with the index, or with the core or collection, such as http://127.0.0.1:8983/solr/biblio; they take turns.
+        /// Addresses of nodes of one cluster, each with the index, or with the core or collection, such as
+        /// http://127.0.0.1:8983/solr/biblio. The nodes take turns in answering requests.
         ///engine = "http://127.0.0.1:9200/koha_library_biblios"
         "engine": Other(|table, value| addresses(value, table));
-        /// The map of the index: koha, vufind, blacklight, or a file with one. `z3950d --print-map koha` prints one to be changed.
+        /// The map of the index: koha, vufind, blacklight, or a file that contains a map. `z3950d --print-map koha` prints a map
+        /// that can be changed.
         ///catalogue = "koha"
         "catalogue": Other(|table, value| map(value, table));
     }

@@ -17,7 +17,7 @@ use super::{Config, remote};
 use crate::files::NamedFile;
 
 settings! {
-    /// A database. Repeat the table for further ones.
+    /// A database. Repeat the table for further databases.
     DATABASE "[[database]]": DatabaseTable = DatabaseTable::default() => {
         ///name = "books"
         "name": Required(|table, value| value.set("a text", text, &mut table.files.name));
@@ -30,7 +30,8 @@ settings! {
         "files": Paths(|table| &mut table.files.paths);
         ///docid = "035$a"
         "docid": Parsed(|table, text| parse(text).map(|docid| table.files.docid = Some(docid)));
-        /// Updates by clients are saved to this file, by way of saved.mrc.journal. Once it exists, both are read instead of `files`.
+        /// Updates by clients are written to saved.mrc.journal first, and then to this file. Once the file exists, it and the
+        /// journal are read instead of `files`.
         ///save = "saved.mrc"
         "save": Path(|table| &mut table.files.save);
     }
@@ -88,7 +89,8 @@ pub(super) fn read(top: &Section<'_>, config: &mut Config) {
     });
 }
 
-/// The command-line options for databases other than their files; on the command line, a database need not have a name.
+/// The command-line options for databases, except the files, which are stored elsewhere because they need not have a name on the
+/// command line.
 #[derive(Debug, Default)]
 pub(crate) struct GivenDatabases {
     pub(super) saves: Vec<NamedFile>,
@@ -119,7 +121,7 @@ impl Config {
     }
 }
 
-/// Changes the database with a name; adds the database first if it does not exist.
+/// Changes the database that has this name. If it does not exist, it is added first.
 fn change(databases: &mut Vec<DatabaseFiles>, name: &str, change: impl FnOnce(&mut DatabaseFiles)) {
     let mut known = databases.iter_mut();
     if let Some(database) = known.find(|known| known.name.to_lowercase() == name.to_lowercase()) {

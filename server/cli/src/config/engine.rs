@@ -16,30 +16,32 @@ settings! {
     ENGINE "[[database]]": DatabaseTable = DatabaseTable::default() => {
         ///name = "million"
         "name": Other(|_, _| ());
-        /// Nodes of one cluster, with the index; they take turns. https:// encrypts.
+        /// Addresses of nodes of one cluster, each with the index. The nodes take turns in answering requests. https:// encrypts
+        /// the connection.
         ///engine = ["https://node-1.example.org:9200/books", "https://node-2.example.org:9200/books"]
         "engine": Other(|table, value| addresses(value, table));
-        /// Trust these certificates of https:// beyond the system's, in PEM.
+        /// Trust these certificates for https:// in addition to the system's, in PEM.
         ///ca = "ca.pem"
         "ca": Path(|table| &mut table.cluster.ca);
-        /// A file with one line, NAME:PASSWORD or ApiKey KEY, for a cluster that asks for it.
+        /// A file with one line, NAME:PASSWORD or ApiKey KEY, for a cluster that requires credentials.
         ///credentials = "engine.password"
         "credentials": Path(|table| &mut table.cluster.credentials);
-        /// The parts of an index that is created, each on one node, and the copies of each part on other nodes.
+        /// The number of shards of an index that is created, each on one node, and the number of copies of each shard on other
+        /// nodes.
         "shards": Number(Count, 1, |table| &mut table.cluster.options.shards);
         "replicas": Number(Count, 0, |table| &mut table.cluster.options.replicas);
-        /// Indexes that records can be sorted by, that have facets, and that can be scanned.
+        /// The indexes that can be used for sorting, for facets and for scans.
         ///sort = ["title", "author", "date", "publicationdate", "publisher"]
         "sort": Other(|table, value| table.cluster.uses.sort = texts(value, |names| named_indexes(&table.points, names)));
         ///facets = ["author", "subject", "date", "language", "publisher", "recordtype"]
         "facets": Other(|table, value| table.cluster.uses.facets = texts(value, |names| named_indexes(&table.points, names)));
         ///scan = ["any", "title", "author", "subject", "isbn", "issn", "date", "publisher", "language"]
         "scan": Other(|table, value| table.cluster.uses.scan = texts(value, |names| named_indexes(&table.points, names)));
-        /// The longest wait for an answer, and connections with each server.
+        /// The longest wait for an answer, and the maximum number of connections to each server.
         "answer-time": Number(Time, MILLISECOND, |table| &mut table.cluster.options.answer_time);
         "connections": Number(Count, 1, |table| &mut table.cluster.options.connections);
-        /// Whether a search fails if a node does not answer; otherwise it finds what the others have, and the answer says so. --strict
-        /// sets it for all databases.
+        /// Whether a search fails if a node does not answer. Otherwise, the search finds only the records on the other nodes, and
+        /// the answer says so. --strict sets this for all databases.
         "strict": Flag(|table| &mut table.cluster.options.strict);
     }
 }
@@ -47,7 +49,8 @@ settings! {
 /// The maximum value of the setting for the time limit of an answer.
 const LONGEST: Duration = Duration::from_secs(3600);
 
-/// Notes an error for each number that is too large. The engine does not create an index with more shards.
+/// Notes an error for each number that is too large. An engine refuses to create an index with more shards than the limit used
+/// here.
 fn note_large(section: &Section<'_>, options: &ClusterOptions) {
     for (key, is_large, most) in [
         ("shards", options.shards > 1024, "1024"),

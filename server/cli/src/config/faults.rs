@@ -16,11 +16,12 @@ pub(super) struct FaultTable {
 }
 
 settings! {
-    /// A fault spelled out; the same as `faults = ["on search session=1 nth=2 … : delay 500ms"]`.
+    /// A fault with a key for each part of its rule, like `faults = ["on search session=1 nth=2 … : delay 500ms"]`.
     FAULT "[[fault]]": FaultTable = FaultTable::default() => {
         ///on = "search"
         "on": Parsed(|rule, request| When::on(request).map(|when| rule.when = when));
-        /// The session by its number, the Nth such request of each session, and the Nth of all sessions together.
+        /// Conditions of the fault: the number of the session, the Nth such request of each session, and the Nth such request of
+        /// all sessions together.
         ///session = 1
         "session": Other(|rule, value| rule.restrict(value, value.read("a number from 1", number::<u32>)));
         ///nth = 2
@@ -39,7 +40,7 @@ settings! {
 }
 
 impl FaultTable {
-    /// Adds a condition to the rule, under the name of its key.
+    /// Adds a condition to the rule. The condition is named by the key of `value`.
     fn restrict(&mut self, value: &Value<'_>, condition: Option<impl ToString>) {
         let Some(condition) = condition else {
             return;
@@ -58,7 +59,7 @@ pub(super) fn add(config: &mut Config, rule: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Adds the rule of an option, which may be `help` for the list of faults.
+/// Adds the rule given by an option. The value `help`, which requests the list of faults, adds no rule.
 pub(super) fn add_or_help(config: &mut Config, rule: &str) -> Result<(), String> {
     if rule == "help" {
         Ok(())

@@ -13,12 +13,12 @@ pub(super) struct GatewayTable {
 }
 
 settings! {
-    /// The gateway: URLs of records (z39.50r) and Gopher items carried out over HTTP, at /get?url=URL or with the URL as the path. Those
-    /// of this server's own databases always are.
+    /// The gateway, which retrieves records (z39.50r) and Gopher items by their URLs over HTTP, at /get?url=URL or with the URL
+    /// as the path. URLs of this server's own databases are always accepted.
     GATEWAY "[gateway]": GatewayTable = GatewayTable { is_enabled: true, options: GatewayOptions::default() } => {
-        /// Whether there is a gateway.
+        /// Whether the gateway is enabled.
         "enabled": Flag(|gateway| &mut gateway.is_enabled);
-        /// Other servers whose URLs are carried out: host (at the default port of the scheme), host:port, host:port/database, or the
+        /// Other servers whose URLs are accepted: host (at the default port of the scheme), host:port, host:port/database, or the
         /// name of a profile that comes with z3950 or is in target-profiles. Their addresses may be private.
         ///targets = ["lib.example", "127.0.0.1:9903/cat", "loc"]
         "targets": Other(|gateway, value| {
@@ -26,12 +26,13 @@ settings! {
             let profiles = Profiles::built_in();
             value.each(|text| gateway.options.targets.allow(text, &profiles));
         });
-        /// Names of this server in URLs, apart from localhost and from those by which a request reaches it.
+        /// Names of this server in URLs, in addition to localhost and to the names by which requests reach the server.
         ///names = ["gw.example"]
         "names": Other(|gateway, value| value.each(|name| gateway.options.targets.add_own_name(name)));
-        /// Carry out the URLs of all servers at public addresses, at the default ports of their schemes.
+        /// Accept the URLs of all servers at public addresses, at the default ports of their schemes.
         "open": Flag(|gateway| &mut gateway.options.targets.open);
-        /// The longest time for a URL, octets of a record, and URLs that are carried out at once, in all and for one address.
+        /// The maximum time for a URL, the maximum size of a record in octets, and the maximum number of URLs that are retrieved
+        /// at once, in total and for one client address.
         "time": Number(Time, MILLISECOND, |gateway| &mut gateway.options.time);
         "octets": Number(Octets, 1024, |gateway| &mut gateway.options.octets);
         "requests": Number(Count, 1, |gateway| &mut gateway.options.requests);

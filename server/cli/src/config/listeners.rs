@@ -175,8 +175,8 @@ pub(super) struct ListenerTable {
 }
 
 settings! {
-    /// A listener with TLS, or one that answers Z39.50 only: all others answer SRU over HTTP on the same port, too. Repeat the table for
-    /// further listeners.
+    /// A listener with TLS, or a listener that answers Z39.50 only. All other listeners also answer SRU over HTTP on the same port.
+    /// Repeat the table for further listeners.
     LISTENER "[[listener]]": ListenerTable = ListenerTable::default() => {
         ///address = "0.0.0.0:2101"
         "address": Required(|listener, value| listener.address = value.parse(str::parse));
@@ -189,7 +189,7 @@ settings! {
         "certificate": Path(|listener| &mut listener.certificate);
         ///key = "server.key"
         "key": Path(|listener| &mut listener.key);
-        /// Client certificates: unasked, optional or required, and the authorities that may sign them.
+        /// Whether client certificates are unasked, optional or required, and the authorities that may sign them.
         ///clients = "optional"
         "clients": Other(|listener, value| {
             value.set("unasked, optional or required", clients, &mut listener.clients);
@@ -218,7 +218,7 @@ pub(super) fn addresses(value: &Value<'_>, listeners: &mut Vec<ListenerConfig>) 
     }
 }
 
-/// Reads a `[[listener]]` table; `None` without an address. Errors are noted.
+/// Reads a `[[listener]]` table, and notes its errors. Returns `None` if the table has no address.
 pub(super) fn listener(section: &Section<'_>) -> Option<ListenerConfig> {
     let mut listener = ListenerTable::default();
     section.fill(&[&LISTENER], &mut listener);

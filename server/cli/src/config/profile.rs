@@ -10,28 +10,28 @@ use super::section::{Value, number, string, text};
 use super::setting::{parse, settings};
 
 settings! {
-    /// Attributes that are accepted and refused, to stand in for a vendor's server.
+    /// The attributes that are accepted and refused, with which the server can behave like the server of another vendor.
     PROFILE "[profile]": Profile = Profile::default() => {
-        /// Start from: bib-1 (everything the server can do), zebra or yaz-ztest.
+        /// The profile to start from: bib-1 (everything the server can do), zebra or yaz-ztest.
         ///base = "bib-1"
         "base": Other(|profile, value| {
             value.set("bib-1, zebra or yaz-ztest", |name| Profile::by_name(string(name)?), profile);
         });
-        /// Refuse terms without a Use attribute (116).
+        /// Refuse terms without a Use attribute, with diagnostic 116.
         "use-required": Flag(|profile| &mut profile.use_required);
         /// Accept proximity, and result sets as operands.
         "proximity": Flag(|profile| &mut profile.proximity);
         "result-sets": Flag(|profile| &mut profile.result_sets);
-        /// The fewest characters of a truncated word; shorter ones are refused (9).
+        /// The minimum number of characters of a truncated word. Shorter words are refused with diagnostic 9.
         "shortest-truncated": Number(Count, 0, |profile| &mut profile.shortest_truncated);
-        /// The condition for a term of a type that its index cannot compare.
+        /// The condition with which a term is refused if its index cannot compare terms of its type.
         ///term-type = 229
         "term-type": Other(|profile, value| {
             value.set("the number of a condition", |code| number(code).map(Condition), &mut profile.term_type);
         });
         ///
-        /// For each type of attribute: the values accepted (only, or all-but), what happens to others ("ignore", or a Bib-1 condition
-        /// to refuse them with), and the value assumed where a term has none.
+        /// For each type of attribute: the values that are accepted (only, or all-but), what happens to other values ("ignore",
+        /// or the Bib-1 condition to refuse them with), and the value that is assumed if a term has none.
         ///[profile.use]
         ///only = [4, 1003, 1016, 1032]
         ///others = 114
@@ -69,19 +69,19 @@ settings! {
         "suppose": Other(|rules, value| value.set("a number", number::<i64>, &mut rules.suppose));
     }
 
-    /// A further index, or another one under a name that exists.
+    /// A further index, or a replacement for the existing index of the same name.
     INDEX "[[index]]": AccessPoint = AccessPoint::new("", Kind::Text) => {
         ///name = "shelf"
         "name": Required(|index, value| value.set("a text", |name| Some(text(name)?.to_lowercase()), &mut index.name));
-        /// Use attributes that search it.
+        /// The Use attributes that select the index.
         ///use = [20, 53]
         "use": Other(|index, value| index.uses = value.list("a number", number));
-        /// text, isbn, issn, lccn, oclc, standard, number, code, language, date or octets.
+        /// The kind of index: text, isbn, issn, lccn, oclc, standard, number, code, language, date or octets.
         ///kind = "number"
         "kind": Other(|index, value| {
             value.set("a kind of index", |name| Kind::by_name(string(name)?), &mut index.kind);
         });
-        /// The fields that feed it, in MARC 21 and in UNIMARC.
+        /// The fields that are indexed, in MARC 21 and in UNIMARC.
         ///marc21 = "852$hi"
         "marc21": Parsed(|index, text| parse(text).map(|sources| index.marc21 = sources));
         ///unimarc = "930$a"

@@ -7,27 +7,31 @@ use super::section::{Section, text};
 use super::setting::settings;
 
 settings! {
-    /// A database whose records are at other servers of Z39.50 or SRU: a search is passed on to all of them.
+    /// A database whose records are at other Z39.50 or SRU servers. Each search is passed on to all of these servers.
     REMOTE "[[database]]": DatabaseTable = DatabaseTable::default() => {
         ///name = "union"
         "name": Other(|_, _| ());
-        /// Addresses, URLs, or names of profiles. One target alone is searched as NAME@TARGET: union@127.0.0.1:9903/cat.
+        /// Addresses, URLs, or names of profiles. A single target can be searched as NAME@TARGET, such as
+        /// union@127.0.0.1:9903/cat.
         ///targets = ["z39.50s://127.0.0.1:9901/books", "127.0.0.1:9903/cat", "http://127.0.0.1:9902/cat"]
         "targets": Other(|table, value| {
             table.remote.targets = value.list("a text", |value| Some(text(value)?.trim().to_owned()));
         });
-        /// The longest wait for a target, and for all of them; one that is late has no hits, and the answer says so.
+        /// The longest wait for one target, and for all targets together. A target that answers later has no hits, and the answer
+        /// says so.
         "target-time": Number(Time, MILLISECOND, |table| &mut table.remote.target_time);
         "total-time": Number(Time, MILLISECOND, |table| &mut table.remote.total_time);
-        /// How long equal searches share an answer after it arrived.
+        /// The time for which equal searches share an answer after it has arrived.
         "fresh": Number(Time, 0, |table| &mut table.remote.fresh);
-        /// Sessions with each target, unless its profile allows fewer. Searches share them.
+        /// The maximum number of sessions with each target, unless its profile allows fewer. Searches share these sessions.
         "sessions": Number(Count, 1, |table| &mut table.remote.sessions);
-        /// Size of the cache of records, in octets.
+        /// The size of the record cache, in octets.
         "cache-octets": Number(Octets, 0, |table| &mut table.remote.cache_octets);
-        /// Records of several targets that a sort puts in order; later ones are diagnostics.
+        /// The maximum number of records of several targets that a sort puts in order. Diagnostics take the place of later
+        /// records.
         "sorted-records": Number(Count, 0, |table| &mut table.remote.sorted_records);
-        /// Records of one edition become one hit, if they are among the first of their targets; how many of each target are compared.
+        /// Whether records of one edition become one hit if they are among the first records of their targets, and the number of
+        /// records of each target that are compared.
         "merge": Flag(|table| &mut table.remote.merge);
         "merge-records": Number(Count, 0, |table| &mut table.remote.merge_records);
     }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// The errors found so far: the position in the text, in octets, and the message.
+/// The errors found so far, each with its position in the text, in octets, and its message.
 #[derive(Debug, Default)]
 pub(super) struct Notes(RefCell<Vec<(usize, String)>>);
 
@@ -107,7 +107,7 @@ pub(super) struct Value<'a> {
 }
 
 impl<'a> Value<'a> {
-    /// Reads the value with `read`. If the value is wrong, notes what was expected, and returns `None`.
+    /// Converts the value with `convert`. If this fails, notes that the value is not `what`, and returns `None`.
     pub(super) fn read<V>(
         &self,
         what: &str,
@@ -120,7 +120,7 @@ impl<'a> Value<'a> {
         converted
     }
 
-    /// Sets a field to the value, unless it is wrong.
+    /// Sets a field to the converted value. If the value cannot be converted, notes an error and leaves the field unchanged.
     pub(super) fn set<V, F: From<V>>(
         &self,
         what: &str,
@@ -165,7 +165,7 @@ impl<'a> Value<'a> {
         values.iter().map(item).collect()
     }
 
-    /// Converts the items of a list, and returns the results with their positions; wrong items are noted and left out.
+    /// Converts the items of a list, and returns each item with its converted value. Wrong items are noted and left out.
     pub(super) fn listed<V>(
         &self,
         what: &str,

@@ -142,7 +142,7 @@ fn the_template_is_read_with_every_setting() {
     );
 }
 
-/// Keys by the kind of their table; all `[profile.…]` tables are of one kind.
+/// The keys of each kind of table. All `[profile.…]` tables are of one kind.
 type Keys = BTreeMap<String, BTreeSet<String>>;
 
 /// Returns the kind of the table with this header, the kind of the table above it, and the table's key in the table above it.
@@ -501,7 +501,7 @@ fn every_error_has_its_line() {
     check("a = \nb = ]", &[(1, ""), (2, "")]);
 }
 
-/// Each limit is accepted at its minimum; one less is refused with an error that names the minimum.
+/// Each limit is accepted at its minimum. A smaller value is refused with an error that names the minimum.
 #[test]
 fn a_limit_that_prevents_all_service_is_refused() {
     for (key, less, least, words) in [

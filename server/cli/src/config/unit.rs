@@ -1,4 +1,4 @@
-//! The units of numbers in settings, and how numbers are written in the file and on the command line: counts, octets and times.
+//! The units of numbers in settings (counts, octets and times), and the notation of numbers in the file and on the command line.
 
 use std::time::Duration;
 
@@ -81,7 +81,7 @@ impl Unit {
         }
     }
 
-    /// Returns the kind of value that the settings file must have, as in "a number", for an error.
+    /// Returns the kind of value that the settings file must contain, such as "a number", for an error message.
     pub(super) fn expected(self) -> &'static str {
         match self {
             Self::Count => "a number",
@@ -91,7 +91,7 @@ impl Unit {
         }
     }
 
-    /// Returns a description of the minimum, for an error.
+    /// Returns a description of the minimum, for an error message.
     pub(super) fn least(self, least: u64) -> String {
         match self {
             Self::Count | Self::Octets => least.to_string(),
