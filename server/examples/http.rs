@@ -1,5 +1,5 @@
-//! Serves the records of another program that answers searches with JSON over HTTP. They are searched there, and fetched when they
-//! are presented.
+//! Serves the records of another program that answers searches with JSON over HTTP. That program carries out the
+//! searches, and each record is fetched from it when a client presents the record.
 
 use std::error::Error;
 use std::io::{Read as _, Write as _};
@@ -19,7 +19,7 @@ use z3950_server::testing::{TestServer, record};
 
 struct Catalogue(SocketAddr);
 
-/// Asks the catalogue's server.
+/// Requests a path from the catalogue's server, and parses the JSON that it returns.
 async fn get(server: SocketAddr, path: String) -> Result<Value, Box<dyn Error + Send + Sync>> {
     let stream = TokioIo::new(TcpStream::connect(server).await?);
     let (mut sender, connection) = http1::handshake(stream).await?;
@@ -80,7 +80,7 @@ impl Backend for Catalogue {
     }
 }
 
-/// Stands for somebody's server, which finds the same two books by any word.
+/// Simulates the other program's server, which finds the same two books for every word.
 fn serve_somebody(listener: &TcpListener) {
     for mut stream in listener.incoming().flatten() {
         let mut request = [0; 1024];

@@ -1,4 +1,4 @@
-//! Faults by rule: a diagnostic, a missing answer, and a connection that is cut in the middle of an answer.
+//! Faults by rule: the first search is answered by a diagnostic, and the second search is not answered.
 
 use std::error::Error;
 use std::time::Duration;

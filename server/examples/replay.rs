@@ -5,7 +5,7 @@ use std::error::Error;
 use z3950::{Client, Query};
 use z3950_server::testing::TestServer;
 
-/// Returns the code under test.
+/// The code under test: returns the titles of the first three hits.
 async fn titles(target: &str) -> Result<Vec<String>, z3950::Error> {
     let hits = Client::new()
         .connect(target)

@@ -1,4 +1,5 @@
-//! A catalogue in SQLite, which clients search, scan and present; that of a file, if one is named, until the program is stopped.
+//! Serves a catalogue in SQLite, which clients can search, scan and present. If a file is named on the command line,
+//! its catalogue is served until the program is stopped.
 
 use std::error::Error;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,14 +17,14 @@ const TABLES: &str = "
     INSERT INTO books VALUES (158, 'Emma', 'Austen, Jane'), (5000000001, 'Persuasion', 'Austen, Jane'), (2600, 'War and peace', 'Tolstoy, Leo');
     INSERT INTO words (words) VALUES ('rebuild');";
 
-/// Two connections: for searches, which may take long, and for single rows, which takes microseconds.
+/// Two connections: one for searches, which may take long, and one for reading single rows, which takes microseconds.
 struct Books {
     books: Arc<Mutex<Connection>>,
     rows: Mutex<Connection>,
 }
 
 impl Books {
-    /// Runs statements on a thread where they delay no other session.
+    /// Runs statements on a separate thread, so that they do not delay other sessions.
     async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
@@ -40,7 +41,7 @@ fn failed(error: rusqlite::Error) -> Diagnostic {
     diagnostic(Condition::TEMPORARY_SYSTEM_ERROR, error.to_string())
 }
 
-/// Returns the column of an access point of Bib-1.
+/// Returns the column that a Bib-1 access point selects.
 fn column(clause: &Clause<'_>) -> Result<&'static str, Diagnostic> {
     match clause.access_point {
         Some(4) => Ok("title"),
@@ -50,7 +51,7 @@ fn column(clause: &Clause<'_>) -> Result<&'static str, Diagnostic> {
     }
 }
 
-/// Returns the condition in SQL for one term of a query, and its parameter.
+/// Returns the SQL condition for one term of a query, with its parameters.
 fn condition(operand: &Operand) -> Result<(String, Vec<String>), Diagnostic> {
     let Operand::AttributesPlusTerm(operand) = operand else {
         return Err(diagnostic(Condition::UNSUPPORTED_SEARCH, "result sets"));

@@ -47,7 +47,7 @@ impl AccessLog {
         }))
     }
 
-    /// Switches to the file that the other log has opened.
+    /// Continues writing to the file that `other` has opened.
     pub(crate) fn replace(&self, other: Self) {
         let other = other.0.into_inner();
         *self.file() = other.unwrap_or_else(PoisonError::into_inner);
@@ -63,7 +63,7 @@ impl Observer for AccessLog {
         true
     }
 
-    /// Writes a line for a session. A failure is reported once; later lines are still attempted.
+    /// Writes a line for a session. If writing fails, the failure is reported once, and later lines are still attempted.
     fn ended(&self, totals: &SessionTotals) {
         let mut file = self.file();
         let line = match file.format {
@@ -87,7 +87,7 @@ impl Observer for AccessLog {
     }
 }
 
-/// Returns the kinds of answered operations of a session, with their numbers.
+/// Returns each kind of operation that was answered in a session, with the number of such operations.
 fn operations(totals: &SessionTotals) -> impl Iterator<Item = (&'static str, u64)> {
     let kinds = OperationKind::ALL.iter();
     let counts = kinds.map(|kind| (kind.name(), totals.operations(*kind)));
@@ -157,7 +157,7 @@ mod tests {
 
     use super::*;
 
-    /// A writer that fails while the flag is set.
+    /// A writer that fails while its flag is set.
     #[derive(Clone, Default)]
     struct Shared(Arc<Mutex<(Vec<u8>, bool)>>);
 

@@ -1,5 +1,5 @@
 //! Makes glibc return freed memory to the system. By default, glibc stops doing so once a block of several MiB has been freed.
-//! Loading a database frees such blocks, so without this, a few reloads would triple the memory of the process.
+//! Loading a database frees such blocks, so without this setting, a few reloads would triple the memory of the process.
 
 use std::env;
 use std::ffi::OsString;
@@ -8,13 +8,13 @@ use std::process::Command;
 
 use crate::available;
 
-/// The environment variable of glibc's trim threshold (mallopt(3), `M_TRIM_THRESHOLD`). Setting it also stops glibc from
-/// adjusting its other thresholds.
+/// The environment variable that sets glibc's trim threshold (mallopt(3), `M_TRIM_THRESHOLD`). Setting it also stops glibc
+/// from adjusting its other thresholds.
 const VARIABLE: &str = "MALLOC_TRIM_THRESHOLD_";
 /// glibc's initial value of the trim threshold, in octets.
 const THRESHOLD: &str = "131072";
-/// The environment variable of glibc's number of arenas (`M_ARENA_MAX`). Each arena reserves 64 MiB of addresses, so several
-/// arenas would use up a limited address space (`ulimit -v`).
+/// The environment variable that limits the number of glibc's arenas (`M_ARENA_MAX`). Each arena reserves 64 MiB of addresses,
+/// so several arenas would use up a limited address space (`ulimit -v`).
 const ARENAS: &str = "MALLOC_ARENA_MAX";
 
 /// Restarts the program in this process with the threshold fixed, unless it is already set. glibc reads the threshold at the

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use z3950_server::Headroom;
 
-/// The memory limits of the process, in octets, as found at the first call of [`headroom`].
+/// The memory limits of the process, in octets, which are determined at the first call of [`headroom`].
 struct MemoryLimits {
     /// The limit of the address space.
     addresses: Option<u64>,

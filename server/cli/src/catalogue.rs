@@ -1,5 +1,5 @@
-//! Databases in indexes that belong to other programs: their maps, the comparison with the indexes, and the command
-//! that examines an index.
+//! Databases in indexes that belong to other programs: their maps, the comparison of the maps with the indexes, and the command that
+//! examines an index.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::engine::{access, warn_of_exposure};
 use crate::failure::{Exit, Failure, complain, note};
 use crate::print;
 
-/// The maximum size of a file with a map, in octets.
+/// The maximum size of a map file, in octets.
 const MOST_MAP: u64 = 1 << 20;
 
 /// Reads the map of a database.
@@ -85,9 +85,9 @@ pub(crate) fn open(
     opened.collect()
 }
 
-/// Compares the maps of databases with their indexes, all at the same time, except databases that were already running, and tries
-/// one search in each. Fields that do not exist in an index are reported, and are not offered to clients. If an engine does not
-/// answer, this is reported, and its index is compared at the first search instead. Returns whether all engines answered.
+/// Compares the map of each database with its index, and tries one search in each index. All databases are checked at the same time,
+/// except those that were already running. Fields that do not exist in an index are reported, and are not offered to clients. If an
+/// engine does not answer, this is reported, and its index is compared at the first search instead. Returns whether all engines answered.
 ///
 /// # Errors
 /// At least one index does not fit its map. The message lists these indexes, each with the line of its setting.

@@ -46,7 +46,7 @@ impl ClientReports {
     /// Writes the reports and prints a message; does nothing if they have already been written.
     ///
     /// # Errors
-    /// The first file that cannot be written; the remaining files are still written.
+    /// Returns the error for the first file that cannot be written. The remaining files are still written.
     pub(crate) fn write(&self) -> Result<(), Failure> {
         // The lock is held until all reports are written, so that a second signal waits for them.
         let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);

@@ -78,8 +78,8 @@ fn builder(config: &Config) -> MemoryBackendBuilder {
     }
 }
 
-/// Returns whether any client may update the databases: one that connects over a loopback address or a Unix socket, or one that
-/// has permission.
+/// Returns whether any client may update the databases. This is the case if clients can connect over a loopback address or a Unix
+/// socket, or if clients have been given permission.
 fn may_be_updated(config: &Config) -> bool {
     let access = &config.access;
     let by_leave = access.users.iter().any(|user| user.update == Some(true));
@@ -142,7 +142,7 @@ fn advised(config: &Config, error: &LoadError) -> String {
     format!("{what}{hint}: {}", chain(error))
 }
 
-/// Returns the file or folder that caused an error; `None` if the error does not concern a single one.
+/// Returns the file or folder that caused an error; `None` if the error does not concern a single file or folder.
 fn path_of(error: &LoadError) -> Option<&Path> {
     match error {
         LoadError::Unreadable { path, .. }

@@ -119,7 +119,7 @@ fn main() -> ExitCode {
     outcome.unwrap_or_else(reported).into()
 }
 
-/// Reports a failure; returns its exit code.
+/// Reports a failure, and returns its exit code.
 fn reported(failure: Failure) -> Exit {
     complain(&failure.words);
     failure.exit

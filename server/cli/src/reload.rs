@@ -42,7 +42,7 @@ pub(crate) struct Service {
 }
 
 impl Service {
-    /// Builds indexes now that would otherwise delay the first search.
+    /// Builds the indexes that would otherwise be built by the first search and delay it.
     pub(crate) fn prepare(&mut self) {
         if let Some(backend) = &self.backend {
             backend.prepare();
@@ -112,7 +112,7 @@ impl Service {
         backend.map_or_else(Vec::new, MemoryBackend::databases)
     }
 
-    /// Reloads everything; returns the changes.
+    /// Reloads everything, and returns the changes.
     ///
     /// # Errors
     /// Every reason that was found for refusing the reload, in which case nothing is changed.
@@ -351,7 +351,7 @@ fn keep(running: &Config, new: &mut Config) -> Vec<&'static str> {
     kept
 }
 
-/// Returns whether the rules of the faults differ. The numbers of requests that the faults have struck are not compared.
+/// Returns whether the rules of the faults differ. The numbers of requests that the faults have affected are not compared.
 fn has_other_faults(before: &Config, after: &Config) -> bool {
     format!("{:?}", before.faults) != format!("{:?}", after.faults)
 }

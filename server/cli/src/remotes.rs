@@ -123,7 +123,8 @@ fn faults(config: &Config, options: &RemoteOptions, client: &Client) -> Vec<Stri
     faults
 }
 
-/// Returns an error message with a suggestion, if a word is not the name of a profile and does not look like an address.
+/// Returns an error message with a suggestion if the text before the first slash is neither the name of a profile nor looks like
+/// an address.
 fn misspelt(text: &str, client: &Client) -> Option<String> {
     let name = before_slash(text);
     let is_word = !name.is_empty() && !name.contains(['.', ':', '@', '[']);

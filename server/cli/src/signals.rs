@@ -6,7 +6,8 @@ use tokio::sync::oneshot;
 
 use crate::failure::Exit;
 
-/// Resolves at the first signal to stop, after calling `first`. A second signal calls `last` and ends the program.
+/// Returns a receiver that is closed at the first signal to stop, after `first` has been called. A second signal calls `last` and
+/// ends the program.
 pub(crate) fn stop(
     first: impl FnOnce() + Send + 'static,
     last: impl FnOnce() + Send + 'static,
@@ -79,7 +80,7 @@ impl Reload {
         Ok(Self())
     }
 
-    /// Waits for the signal; never resolves on a system without it.
+    /// Waits for the signal; never resolves on systems that do not have this signal.
     #[cfg(unix)]
     pub(crate) async fn next(&mut self) {
         if self.0.recv().await.is_none() {

@@ -185,7 +185,7 @@ impl LoadRun<'_> {
             self.tell_done();
         }
         let mut course = LoadCourse { progress, file };
-        // The progress is noted before anything is sent: without the notes, an interrupted load could not be resumed.
+        // The progress is saved before anything is sent, because otherwise an interrupted load could not be resumed.
         course.note(progress)?;
         let outcome = self.rest(&mut course, load);
         outcome.map_err(|failure| match self.advice(course.progress) {

@@ -17,7 +17,7 @@ use crate::failure::{Failure, chain};
 /// An input file that is being read.
 pub(super) struct Input {
     pub(super) path: PathBuf,
-    /// The number of the file among the input files.
+    /// The index of the file among the input files, from 0.
     file: usize,
     records: RecordReader<File>,
     /// The number of the last record that was read, from 1.

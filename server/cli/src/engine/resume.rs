@@ -84,7 +84,7 @@ pub(super) struct ResumeFile {
 /// An input file as it is listed in the file of `--state`.
 #[derive(Debug)]
 struct LoadedFile {
-    /// The file's size and modification time, by which a change of the file is detected.
+    /// The file's size and modification time, which reveal a change to the file.
     state: String,
     name: String,
 }

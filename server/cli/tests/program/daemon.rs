@@ -41,7 +41,7 @@ impl Daemon {
         Self::telling(arguments, Stdio::null())
     }
 
-    /// Starts the program like [`Daemon::start`], with another destination for standard error.
+    /// Starts the program like [`Daemon::start`], but with the given destination for standard error.
     pub(crate) fn telling(arguments: &[&str], stderr: Stdio) -> Self {
         let mut command = program();
         command.args(arguments);
@@ -66,7 +66,7 @@ impl Daemon {
         }
     }
 
-    /// Starts the program; returns it together with the lines that it writes to standard error.
+    /// Starts the program, and returns it together with the lines that it writes to standard error.
     pub(crate) fn heard(arguments: &[&str]) -> (Self, Words) {
         let mut daemon = Self::telling(arguments, Stdio::piped());
         let stderr = daemon.child.stderr.take().expect("piped");

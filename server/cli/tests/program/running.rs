@@ -203,7 +203,7 @@ fn a_new_saved_file_is_written_at_the_start() {
     assert_eq!(daemon.hits("x", "@attr 1=4 one"), 0);
 }
 
-/// Deletes the record `x` of the database `x`; returns the diagnostic if the server refuses.
+/// Deletes the record `x` of the database `x`. Returns the diagnostic if the server refuses the update.
 fn updated(daemon: &Daemon) -> Result<(), (i64, String)> {
     let answers = daemon.converse(&[update("x")]);
     let Some(Apdu::ExtendedServicesResponse(answer)) = answers.last() else {

@@ -221,7 +221,7 @@ fn a_database_that_is_elsewhere_has_no_files() {
             "database books are in a search engine",
         ),
         ("--save", "far", "database far are at other servers"),
-        // A file for a database that is not in the settings is accepted, so the engine is asked next, and does not answer.
+        // A file for a database that is not in the settings is accepted, so the engine is contacted next, and does not answer.
         ("--database", "others", "cannot connect"),
     ] {
         let database = format!("{name}={file}");

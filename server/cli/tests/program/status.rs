@@ -9,7 +9,7 @@ use z3950_asn1::apdu::Apdu;
 
 use super::daemon::{Daemon, Folder, PATIENCE, Words, search};
 
-/// Sends an HTTP request; returns the head and body of the answer.
+/// Sends an HTTP request, and returns the head and body of the answer.
 fn asked(mut stream: impl Read + Write, request: &str) -> (String, String) {
     stream.write_all(request.as_bytes()).expect("written");
     let mut answer = String::new();

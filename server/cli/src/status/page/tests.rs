@@ -82,8 +82,8 @@ fn engine(servers: &[&str]) -> Arc<ClusterDatabase> {
     Arc::new(ClusterDatabase::new(options, layout).expect("no certificates"))
 }
 
-/// The numbers of records of all databases are one family; the number of a database in an engine is included once it
-/// is known.
+/// The numbers of records of all databases belong to one family of samples. The number for a database in an engine is included
+/// once it is known.
 #[tokio::test]
 async fn audit_records_in_search_engines_are_counted() {
     const COUNT: &str = r#"{"timed_out": false, "_shards": {"total": 1, "successful": 1, "failed": 0},
