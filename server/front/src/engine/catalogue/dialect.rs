@@ -40,11 +40,12 @@ impl Dialect {
         }
     }
 
-    /// Returns the fields of a map that the index has, with their possible uses.
+    /// Returns the fields that exist in the index, with their possible uses. Fields that do not occur in the map may be left
+    /// out.
     ///
     /// # Errors
-    /// Fails if the engine does not answer, if the answer is not from such an engine, or if the name is an alias of
-    /// several indexes.
+    /// Fails if the engine does not answer, if the answer is not from such an engine, or if the name of the index is an alias
+    /// of several indexes.
     pub(super) async fn fields(&self, map: &CatalogueMap) -> Result<FieldsFound, FieldsError> {
         match self {
             Self::Koha(koha) => koha.fields().await,
@@ -52,7 +53,8 @@ impl Dialect {
         }
     }
 
-    /// Carries out a plan: the records of a page, their total, facets and separate counts. Hidden records are left out of all of them.
+    /// Carries out a plan: requests the records of a page, the total number of records, facets and separate counts. Hidden
+    /// records are left out of all of these.
     ///
     /// # Errors
     /// See [`AskError`].
@@ -63,8 +65,8 @@ impl Dialect {
         }
     }
 
-    /// Returns whether an answer may come from another index than the one whose fields are known. `index` is the index of its
-    /// records, if there are any.
+    /// Returns whether an answer may come from a different index than the one whose fields are known. `index` is the index of
+    /// the answer's records, if there are any.
     pub(super) fn is_in_doubt(&self, index: Option<&str>) -> bool {
         match self {
             Self::Koha(koha) => koha.is_in_doubt(index),

@@ -31,14 +31,14 @@ pub enum CatalogueError {
         /// The number of indexes that have the alias.
         indexes: usize,
     },
-    /// The index has none of the fields in the map.
+    /// The index lacks a field that a database with this map needs.
     #[error("the index {index} is not one of {}: {what}", .engine.index())]
     Foreign {
         /// The name of the index.
         index: String,
         /// The engine for which the map is written.
         engine: CatalogueEngine,
-        /// The name of the missing field.
+        /// A description of what is missing.
         what: String,
     },
     /// The certificates to trust cannot be used.

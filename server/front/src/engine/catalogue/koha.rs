@@ -74,8 +74,8 @@ impl KohaDialect {
         Ok(found)
     }
 
-    /// Returns whether an answer may come from another index than the known one. A search in a missing field finds
-    /// nothing, so an answer without records does not show which index it comes from.
+    /// Returns whether an answer may come from a different index than the known one. A search in a missing field finds nothing,
+    /// so an answer without records does not show which index it comes from.
     pub(super) fn is_in_doubt(&self, index: Option<&str>) -> bool {
         index.is_none_or(|index| *index != lock(&self.known).index)
     }

@@ -1,5 +1,5 @@
-//! The leaves of clauses in a catalogue: the condition on an index, with the text as the client wrote it. The engine
-//! folds it.
+//! The leaves of clauses in a catalogue: a condition on an index, with the text as the client wrote it, which the
+//! engine folds.
 
 use std::ops::Bound;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Examines an index for somebody who wants to serve it: the product, the map that fits the index, and the searches
-//! that would be answered.
+//! Examines an index for an operator who wants to serve it, and describes the product, the map that fits the index, and
+//! the searches that would be answered.
 
 use std::fmt;
 use std::time::Duration;
@@ -169,7 +169,7 @@ async fn fitted(
 }
 
 impl fmt::Display for Look {
-    /// Formats the result as lines of text for people.
+    /// Formats the result as human-readable lines of text.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let product = self
             .product

@@ -18,18 +18,18 @@ const SHIPPED: [(&str, &str); 3] = [
     ("blacklight", include_str!("maps/blacklight.toml")),
 ];
 
-/// The engine of a catalogue, by the language of its requests.
+/// The engine of a catalogue, which determines the language of the requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CatalogueEngine {
-    /// OpenSearch or Elasticsearch, with an index as Koha makes it.
+    /// OpenSearch or Elasticsearch, with an index that Koha created.
     Koha,
     /// Solr, with a core or collection of any program.
     Solr,
 }
 
 impl CatalogueEngine {
-    /// Returns the name of the program that made the index.
+    /// Returns the origin of the index, as a phrase for error messages.
     pub(super) fn index(self) -> &'static str {
         match self {
             Self::Koha => "Koha's",
@@ -43,9 +43,9 @@ impl CatalogueEngine {
 pub struct CatalogueMap {
     pub(super) engine: CatalogueEngine,
     pub(super) record: RecordFields,
-    /// The records that can never be found: records with any of these values.
+    /// The values that hide records: a record with any of these values can never be found.
     pub(super) hidden: Vec<FieldValue>,
-    /// The records that can be found: records with all of these values.
+    /// The values that select records: only records with all of these values can be found.
     pub(super) only: Vec<FieldValue>,
     pub(super) indexes: Vec<IndexFields>,
 }
@@ -57,10 +57,11 @@ pub(super) struct RecordFields {
     pub(super) identifier: Field,
     /// The last sort field, which makes the order of records unique: no two records have the same value in it.
     pub(super) order: Field,
-    /// The field with the same order as whole numbers, if there is one. It is used to request records at high
+    /// The field with whole numbers in the same order, if there is one. It is used to request records at high
     /// positions.
     pub(super) number: Option<Field>,
-    /// The maximum position of a record that a page can contain, if the index has another limit than the engine.
+    /// The maximum position of a record that a page can contain, if the limit of the index differs from that of the
+    /// engine.
     pub(super) window: Option<usize>,
     /// The field that stores the record.
     pub(super) field: Field,
@@ -281,7 +282,7 @@ struct ValueText {
     value: String,
 }
 
-/// The suffixes that the engine's program appends to the name of a field, by role.
+/// The suffixes, by role, that the program which created the index appends to the names of fields.
 #[derive(Default, Deserialize)]
 #[serde(transparent)]
 struct Suffixes(BTreeMap<String, Name>);
@@ -331,7 +332,7 @@ impl IndexText {
     }
 }
 
-/// The separator between the names that a field has in several versions.
+/// The separator between the names of a field in different versions of an index.
 const OR: char = '|';
 /// The maximum number of characters of a field's name.
 const MOST_NAME: usize = 200;
@@ -461,7 +462,7 @@ impl Reader<'_> {
         })
     }
 
-    /// Returns fields with the suffix of a role appended; no fields if the role does not have a suffix.
+    /// Returns fields with the suffix of a role appended. Returns no fields if the role does not have a suffix.
     fn with_suffix(&self, role: Role, fields: &[Name]) -> Result<Vec<Field>, CatalogueMapError> {
         let Some(suffix) = self.suffixes.0.get(role.key()) else {
             return Ok(Vec::new());
@@ -477,8 +478,8 @@ impl Reader<'_> {
         fields.collect()
     }
 
-    /// Checks the size of a window. A set that keeps its records requests all of them at once, so they must fit in
-    /// the window.
+    /// Checks the size of a window. A set that keeps the identifiers of its records requests all of them at once, so
+    /// they must fit in the window.
     fn window(&self, most: &Spanned<usize>) -> Result<usize, CatalogueMapError> {
         if *most.get_ref() < MOST_KEPT {
             let words = format!("a window has at least {MOST_KEPT} records");

@@ -4,8 +4,8 @@ use z3950_server::memory::index_map::{ANY_NUMBER, AT_MOST_ONE, EXACTLY_ONE};
 
 use super::leaf::{Word, WordPart};
 
-/// Splits a text at spaces. The flags `left` and `right` are true for an end that is truncated: an end of the whole
-/// text if `in_order` is true, and of every word if not.
+/// Splits a text at spaces. The flags `left` and `right` say which ends are truncated: the ends of the whole text if
+/// `in_order` is true, and otherwise the ends of every word.
 pub(super) fn open_words(text: &str, (left, right): (bool, bool), in_order: bool) -> Vec<Word> {
     let has_text = |word: &&str| word.chars().any(char::is_alphanumeric);
     let is_open = left || right;
@@ -23,7 +23,7 @@ pub(super) fn open_words(text: &str, (left, right): (bool, bool), in_order: bool
     words.collect()
 }
 
-/// Creates a word. The flags `left` and `right` are true for an end that is truncated.
+/// Creates a word. The flags `left` and `right` say which ends are truncated.
 pub(super) fn open_word(text: String, left: bool, right: bool) -> Word {
     let any = |is_there: bool| is_there.then_some(WordPart::Any);
     let parts = [any(left), Some(WordPart::Text(text)), any(right)];
@@ -32,8 +32,9 @@ pub(super) fn open_word(text: String, left: bool, right: bool) -> Word {
 
 /// Splits a text with placeholders into words; `None` if one of the words consists only of masks.
 ///
-/// Unlike a text without masks, it is also split at punctuation, because the engine never sees the whole text. Characters that
-/// the engine treats as parts of words (UAX #29) are kept: apostrophes, points, and commas between digits.
+/// Unlike a text without masks, the text is also split at punctuation, because the engine never sees the whole text.
+/// Characters that the engine treats as parts of words (UAX #29) are kept: apostrophes, points, and commas between
+/// digits.
 pub(super) fn split_masked(text: &str) -> Option<Vec<Word>> {
     let characters: Vec<char> = text.chars().collect();
     let mut words = Vec::new();

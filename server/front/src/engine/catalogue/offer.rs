@@ -22,7 +22,7 @@ pub(super) struct Abilities {
     pub(super) words: bool,
     /// Whether values of the field can be searched without analysis.
     pub(super) keys: bool,
-    /// Whether values of the field are compared by the order of their octets.
+    /// Whether values of the field are compared in the order of their octets.
     pub(super) compares: bool,
     /// Whether values of the field are stored, so that they can be returned.
     pub(super) stored: bool,
@@ -61,16 +61,16 @@ pub(super) enum FieldsError {
     Several(usize),
 }
 
-/// A use of a field that an index does not have, or has with a type that does not allow the use.
+/// A use of a field that does not exist in an index, or whose type does not allow this use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MissingField {
     /// The number of the line in the map, counted from 1.
     pub line: usize,
-    /// The index in the map; empty for the fields of the record and for hidden records.
+    /// The name of the index in the map; empty for the fields of the record and for hidden records.
     pub index: String,
-    /// The use of the field: the key of the map.
+    /// The use of the field, as the key in the map.
     pub role: String,
-    /// The field, with its other names.
+    /// The name of the field, with its alternative names.
     pub field: String,
     /// Whether the index has the field under one of its names, but with a type that does not allow this use.
     pub is_unfit: bool,
@@ -113,9 +113,9 @@ pub(in crate::engine) struct Offer {
     pub(super) indexes: IndexMap,
     points: Vec<Arc<Point>>,
     pub(super) record: RecordPlace,
-    /// The fields and values of the records that can never be found.
+    /// The fields and values that hide records: a record with any of these values can never be found.
     pub(super) hidden: Vec<(String, String)>,
-    /// The fields and values of the records that can be found.
+    /// The fields and values that select records: only records with all of these values can be found.
     pub(super) only: Vec<(String, String)>,
     /// A missing field that is needed to hide records. Solr only knows some fields if a record has them.
     unhidden: Option<MissingField>,
@@ -144,7 +144,7 @@ pub(super) struct Point {
 }
 
 impl Point {
-    /// Returns an index that the map does not have.
+    /// Returns an index without fields, which stands for an index that is not in the map.
     fn bare(name: &str, kind: Kind) -> Self {
         Self {
             name: name.to_owned(),
@@ -177,7 +177,8 @@ struct Comparison<'a> {
 }
 
 impl Comparison<'_> {
-    /// Returns the name of a field that the index has and that supports the use. A missing field is recorded.
+    /// Returns the first name of a field that exists in the index and supports the use. If there is none, records the field as
+    /// missing.
     fn choose(
         &mut self,
         index: &str,
@@ -228,8 +229,8 @@ impl Comparison<'_> {
         }
     }
 
-    /// Returns fields and values by which records are excluded. A missing field is kept, so that no record is found by mistake:
-    /// Solr only knows some fields if a record has them, and refuses searches in others.
+    /// Returns the fields and values by which records are excluded or selected. A missing field is kept, so that no record is
+    /// found by mistake: Solr only knows some fields if a record has them, and refuses searches in others.
     fn values(&mut self, role: &str, values: &[FieldValue]) -> Vec<(String, String)> {
         let values = values.iter().map(|value| {
             let chosen = self.choose("", role, &value.field, |has| has.keys || has.words);

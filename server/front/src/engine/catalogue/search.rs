@@ -1,4 +1,4 @@
-//! Searches, presents and sorts records of a catalogue by the code that all databases in engines share.
+//! Searches, presents and sorts records of a catalogue with the code that all databases in engines share.
 
 use std::sync::Arc;
 
@@ -87,8 +87,8 @@ impl EngineDatabase for CatalogueDatabase {
         Ok(Some(place.and_then(first_number).unwrap_or_default()))
     }
 
-    /// Compares the index with the map again, if an answer may come from another index than the one that was
-    /// compared.
+    /// Compares the index with the map again if an answer may come from a different index than the one that was
+    /// compared. Returns whether the fields have changed.
     async fn has_changed(&self, offer: &Offer, index: Option<&str>) -> Result<bool, Diagnostic> {
         if !self.dialect.is_in_doubt(index) {
             return Ok(false);
@@ -130,7 +130,7 @@ impl IndexReader for Offer {
     }
 }
 
-/// Returns the point of an index.
+/// Returns an offered index, with its fields.
 ///
 /// # Errors
 /// Fails with condition 114 if the index is not offered.

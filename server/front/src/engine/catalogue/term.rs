@@ -1,6 +1,6 @@
-//! The meaning of a term with its attributes in a catalogue, if the fields of its index can express it. Any other
-//! term is refused with the diagnostic of its attribute, and is never interpreted in another way (Z39.50-2003
-//! Appendix ATR.1, conditions 113 to 126).
+//! Determines the meaning of a term with its attributes in a catalogue, if the fields of the index can express this
+//! meaning. Any other term is refused with the diagnostic of the unsupported attribute, and is never interpreted in a
+//! different way (Z39.50-2003 Appendix ATR.1, conditions 113 to 126).
 //!
 //! The text of a term is split at spaces, and at punctuation if it has masks, but never folded: the engine folds it
 //! in the same way as the records.
@@ -132,7 +132,8 @@ impl Reading<'_, '_> {
         })
     }
 
-    /// Returns the clause for the records with a value in the index; all records, for the indexes `docid` and `any`.
+    /// Returns the clause for the records with a value in the index. For the indexes `docid` and `any`, these are all
+    /// records.
     fn having(&self) -> Clause {
         match self.written.index() {
             IndexId::DOCID | IndexId::ANY => Clause::Everything,
@@ -208,7 +209,7 @@ impl Reading<'_, '_> {
         }
     }
 
-    /// Returns words that may be anywhere in a value.
+    /// Returns the clause for words that may be anywhere in a value, and their places if they are a word or phrase.
     fn unedged(
         &self,
         words: Vec<Word>,
@@ -236,8 +237,8 @@ impl Reading<'_, '_> {
         Ok((self.leaf(Wanted::Spans(spans.clone())), Some(spans)))
     }
 
-    /// Returns words that must be at an edge of the value. An engine that stores values does not distinguish fields
-    /// and subfields.
+    /// Returns the clause for words that must be at an edge of the value, and their places. An engine that stores
+    /// values does not distinguish fields and subfields.
     fn edged(
         &self,
         words: Vec<Word>,
@@ -328,7 +329,7 @@ impl Reading<'_, '_> {
         Ok(self.leaf(Wanted::Date { digits, text }))
     }
 
-    /// Returns the lookup of a number or code.
+    /// Returns the clause that looks up a number or code.
     fn key(&self) -> Result<Clause, Diagnostic> {
         self.written.check_structure()?;
         let text = self.written.text.trim();
@@ -387,8 +388,8 @@ impl Reading<'_, '_> {
         }
     }
 
-    /// Returns the lookup of a truncated or masked number, code or date. A part of an ISBN is also looked up in its
-    /// other form with 13 digits.
+    /// Returns the clause that looks up a truncated or masked number, code or date. The beginning of an ISBN is also
+    /// looked up with the prefix 978, in its form with 13 digits.
     fn open_key(&self) -> Result<Clause, Diagnostic> {
         let has_fields = self.point.has(Role::Keys) || self.point.has(Role::Masks);
         if !has_fields || self.point.table.is_some() {

@@ -1,5 +1,5 @@
-//! Tests of a database in front of a fake node with an index like Koha's: the requests that the node receives, and
-//! the results of its answers for a client.
+//! Tests of a database in front of a fake node with an index like Koha's: the requests that the node receives, and what
+//! its answers mean for a client.
 
 mod answers;
 mod far;
@@ -64,7 +64,7 @@ fn answer(total: usize, numbers: impl IntoIterator<Item = usize>) -> Value {
     asking::answer(total, numbers.into_iter().map(hit))
 }
 
-/// Answers like an index whose records are numbered from 0; it folds words to lower case.
+/// Answers like an index whose records are numbered from 0, and which folds words to lower case.
 fn held(request: &FakeRequest, total: usize) -> FakeAnswer {
     if request.path.ends_with("/_mapping") {
         return FakeAnswer::Json(200, mapping(&["title", "author", "note"]));
@@ -200,7 +200,8 @@ async fn the_beginning_of_a_word_of_ascii_needs_one_request() {
     }
 }
 
-/// Records of the usual size are fetched together; of long records, as many as fit in an answer.
+/// Records of the usual size are fetched in one request. Of long records, a request fetches as many as fit in an
+/// answer.
 #[tokio::test]
 async fn a_large_present_of_short_records_is_one_request() {
     let node = FakeNode::start(|request| held(request, 2_000)).await;

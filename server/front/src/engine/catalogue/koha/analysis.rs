@@ -1,4 +1,4 @@
-//! The words of a text as the engine folds them, which are requested before a query that is built from words.
+//! The folded words of a text. They are requested from the engine before a query is built from words.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -122,12 +122,12 @@ pub(super) fn keys<'f>(keys: &'f [String], words: &'f [String]) -> &'f [String] 
     if keys.is_empty() { words } else { keys }
 }
 
-/// Returns whether the places are one phrase without masks and edges, whose text the engine accepts unchanged.
+/// Returns whether the spans are a single phrase without masks and edges, whose text the engine accepts unchanged.
 pub(super) fn is_plain(spans: &Spans) -> bool {
     plain(spans).is_some()
 }
 
-/// Returns the text of one phrase without masks and edges.
+/// Returns the text of the spans if they are a single phrase without masks and edges.
 pub(super) fn plain(spans: &Spans) -> Option<String> {
     let Spans::Phrases(phrases) = spans else {
         return None;
@@ -139,7 +139,7 @@ pub(super) fn plain(spans: &Spans) -> Option<String> {
     placed.text().filter(|_| !placed.has_edges())
 }
 
-/// Returns the word, if it is the only one and may be anywhere in a value.
+/// Returns the word of the spans if it is the only one and may be anywhere in a value.
 pub(super) fn alone(spans: &Spans) -> Option<&Word> {
     let Spans::Phrases(phrases) = spans else {
         return None;
@@ -189,7 +189,7 @@ fn literals(word: &Word) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The words at each position of a text; there are several if the engine knows synonyms.
+/// The words at each position of a text. A position has several words if the engine knows synonyms.
 pub(super) type Positions = Vec<Vec<String>>;
 
 /// Texts with their words, as the engine folds them.
@@ -197,7 +197,7 @@ pub(super) type Positions = Vec<Vec<String>>;
 pub(super) struct Analysis {
     words: HashMap<(String, String), Positions>,
     whole: HashMap<String, String>,
-    /// Whether other texts are split at spaces and not folded.
+    /// Whether texts are only split at spaces, and not folded.
     is_as_written: bool,
 }
 

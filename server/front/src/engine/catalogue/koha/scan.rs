@@ -1,4 +1,4 @@
-//! The values of a field around a start, from the engine's dictionary of values.
+//! Lists the values of a field around a start, which are read from the engine's dictionary of values.
 
 use std::time::Duration;
 

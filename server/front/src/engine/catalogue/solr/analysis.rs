@@ -102,7 +102,7 @@ pub(super) fn beginning_fields(point: &Point) -> &[String] {
     }
 }
 
-/// Returns whether the places are one phrase without masks, which Solr accepts unchanged.
+/// Returns whether the spans are a single phrase without masks, which Solr accepts unchanged.
 fn is_plain(spans: &Spans) -> bool {
     let Spans::Phrases(phrases) = spans else {
         return false;
@@ -151,8 +151,8 @@ pub(super) fn trimmed(word: &Word) -> Word {
     Word(parts)
 }
 
-/// Returns whether each word is a single word to a field: it consists of letters and digits, and the field does not split it. An
-/// exact word must remain one word, and must not be removed.
+/// Returns whether a field treats each word as a single word: the word consists of letters and digits, and the field does not
+/// split it. An exact word must remain one word, and must not be removed.
 pub(super) fn single_words<'w>(
     analysis: &Analysis,
     field: &str,
@@ -174,8 +174,8 @@ fn is_part(character: char) -> bool {
     character.is_alphanumeric() || unicode_normalization::char::is_combining_mark(character)
 }
 
-/// Returns whether a part of a word with masks is one word to any field: ASCII letters, of which only the first may
-/// be a capital, or digits.
+/// Returns whether every field treats a part of a word with masks as one word: ASCII letters, of which only the first may be a
+/// capital, or digits.
 fn is_one_word(text: &str) -> bool {
     let mut letters = text.bytes().skip(1);
     let starts_word = text.starts_with(|first: char| first.is_ascii_alphabetic());
@@ -232,7 +232,7 @@ pub(super) async fn ask(link: &ReadLink, Needs(texts): Needs) -> Result<Analysis
     Ok(Analysis(Some(known)))
 }
 
-/// A text, as a field folds it.
+/// A field and a text, with the words into which the field folds the text.
 type Folded = ((String, String), Vec<String>);
 
 async fn folded(

@@ -1,4 +1,4 @@
-//! The fields of a collection, and their possible uses, from its schema.
+//! Reads the fields of a collection, and their possible uses, from its schema.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ use crate::engine::catalogue::offer::{Abilities, FieldsFound};
 use crate::engine::link::Failure;
 use crate::engine::link::reading::{ReadLink, Reading};
 
-/// The parameters of a request that shows the schema, for which read access is sufficient.
+/// The parameters of a request for the schema, which needs only read access.
 const SCHEMA: &str = "show=schema&numTerms=0&wt=json&json.nl=map";
 
 /// The properties of a collection or core.
@@ -98,7 +98,7 @@ fn unfilled<'n>(counted: &Value, names: &[&'n str]) -> Vec<&'n str> {
     unfilled.map(|(_, name)| *name).collect()
 }
 
-/// A schema, as the handler `luke` shows it.
+/// A schema, as the handler `luke` returns it.
 struct Schema<'a> {
     fields: &'a Value,
     /// The patterns, in the order in which Solr compares them: the longest first.
@@ -124,8 +124,7 @@ impl<'a> Schema<'a> {
         }
     }
 
-    /// Returns the possible uses of a field, and whether it only matches a pattern; `None` if the schema does not
-    /// have it.
+    /// Returns the possible uses of a field, and whether it only matches a pattern; `None` if it is not in the schema.
     fn abilities(&self, name: &str) -> Option<(Abilities, bool)> {
         let fits = |pattern: &str| match (pattern.strip_prefix('*'), pattern.strip_suffix('*')) {
             (Some(end), _) => name.ends_with(end),

@@ -1,4 +1,4 @@
-//! The leaves of clauses in Solr's syntax, which contains the names of fields and parameters, but no text of a
+//! Converts the leaves of clauses to Solr's syntax. The result contains the names of fields and parameters, but no text of a
 //! client.
 
 use std::fmt::Write as _;
@@ -191,8 +191,8 @@ impl LeafReader<'_> {
         }
     }
 
-    /// Returns the query for a complete value, or for its beginning. The fields store a value as one text without punctuation, so
-    /// the first words are complete if a space follows, unless their end is open.
+    /// Returns the query for a complete value, or for its beginning. The fields store a value as one text without punctuation.
+    /// Unless the end is open, the value must therefore end after the words, or continue with a space.
     fn edged(&mut self, placed: &Placed) -> Result<Option<String>, Diagnostic> {
         let point = self.point;
         if !placed.first {
@@ -226,8 +226,8 @@ impl LeafReader<'_> {
         format!("{{!{parser} f={field} v=${text}}}")
     }
 
-    /// Returns the query for words in this order, the last at most `most` words after the first; adjacent words are one word
-    /// apart. Each word must be a single word to the fields, so that the fields neither drop nor split it.
+    /// Returns the query for words in the order of each sequence. The last word is at most `most` words after the first; adjacent
+    /// words are one word apart. The fields must treat each word as a single word, so that they neither drop nor split it.
     fn near(&mut self, sequences: &[Vec<&Word>], most: u32) -> Result<Option<String>, Diagnostic> {
         let point = self.point;
         let words = || sequences.iter().flatten().copied();
@@ -444,8 +444,8 @@ fn escape(form: &mut String, text: &str) {
     }
 }
 
-/// Returns a range in Solr's syntax. In its bounds, every character except ASCII letters and digits is written as the
-/// number of its UTF-16 units.
+/// Returns a range in Solr's syntax. In its bounds, every character except ASCII letters and digits is escaped by the numbers of
+/// its UTF-16 code units.
 pub(super) fn range((from, to): &TextRange) -> String {
     let written = |text: &str| {
         let mut written = String::from("\"");

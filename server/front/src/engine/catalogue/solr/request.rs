@@ -28,7 +28,7 @@ pub(super) struct Request {
 pub(super) struct Texts(Map<String, Value>);
 
 impl Texts {
-    /// Adds a text; returns the name of its parameter.
+    /// Adds a text, and returns the name of its parameter.
     pub(super) fn add(&mut self, text: impl Into<String>) -> String {
         let name = format!("z{}", self.0.len());
         self.0.insert(name.clone(), Value::String(text.into()));
@@ -45,7 +45,7 @@ pub(super) const SWITCHES: &str = "wt=json&json.nl=map&expandMacros=false&echoPa
 const EVERYTHING: &str = "*:*";
 
 impl Request {
-    /// Returns the parameters in the URL; they include the fields to return, to which the body could only add.
+    /// Returns the parameters in the URL. They include the fields to return, because the body could only add further fields.
     pub(super) fn options(&self, deadline: Duration, strict: bool) -> String {
         let fields = self.fields.join(",");
         let time = deadline.as_millis().max(1);
@@ -102,7 +102,7 @@ impl Request {
         self.set("query", query);
     }
 
-    /// Adds facets that count the records of terms; without records, Solr omits these facets from the answer.
+    /// Adds facets that count the records of each term. If there are no records, Solr omits these facets from the answer.
     pub(super) fn count_terms(&mut self, field: &str, terms: &[String]) {
         let mut facets = Map::new();
         for (place, term) in terms.iter().enumerate() {

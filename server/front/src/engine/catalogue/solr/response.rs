@@ -16,7 +16,7 @@ const TOO_COMPLEX: [&str; 2] = ["maxClauseCount", "too many nested clauses"];
 /// Parts of Solr's error messages for a mask that is too expensive.
 const TOO_OPEN: [&str; 2] = ["input automaton is too large", "Determinizing automaton"];
 
-/// Returns the error for a failed request: either the query or the engine is the cause.
+/// Returns the error for a failed request, which shows whether the query or the engine caused the failure.
 pub(super) fn failed(failure: Failure) -> AskError {
     let says = |reason: &str, words: &[&str]| words.iter().any(|words| reason.contains(words));
     match failure {

@@ -1,5 +1,5 @@
-//! The values of a field around a start, from the dictionary of each shard. The dictionary also has values of deleted records, so
-//! a search counts the records of each value.
+//! Lists the values of a field around a start, which are read from the dictionary of each shard. The dictionary also
+//! contains values of deleted records, so a search counts the records of each value.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -74,7 +74,7 @@ struct Stretch<'a> {
     from: &'a str,
     /// Whether the first value may be `from` itself.
     inclusive: bool,
-    /// The value before which it ends.
+    /// The value before which the range ends; `None` for the end of the dictionary.
     to: Option<&'a str>,
     most: usize,
 }
@@ -134,8 +134,9 @@ impl List<'_> {
         Ok(found)
     }
 
-    /// Returns the last values before another: at least as many as wanted, unless there are fewer. The dictionary can only be
-    /// read forwards, so this searches for a beginning with neither too few nor too many values between it and the end.
+    /// Returns the last values before `to`: at least as many as wanted, unless there are fewer. The dictionary can only
+    /// be read forwards, so the function searches for a starting point with neither too few nor too many values between
+    /// it and `to`.
     async fn list_before(&self, to: &str, wanted: usize) -> Result<Listed, AskError> {
         let most = wanted.saturating_mul(2).clamp(STRETCH, MOST_VALUES);
         let wanted = wanted.min(most / 2);
@@ -166,7 +167,7 @@ impl List<'_> {
         self.walk(&early, to, most).await
     }
 
-    /// Returns the last values before another, by reading all values from a beginning onwards.
+    /// Returns the last values before `to`, by reading all values from `from` onwards.
     async fn walk(&self, from: &str, to: &str, most: usize) -> Result<Listed, AskError> {
         let mut found = Listed::default();
         let (mut from, mut inclusive) = (from.to_owned(), true);
@@ -265,7 +266,7 @@ fn limit_of(values: usize) -> usize {
     terms.saturating_add(ANSWER_OCTETS).min(MOST_ANSWER_OCTETS)
 }
 
-/// Returns a text approximately in the middle between two others; `None` if there is hardly any text between them.
+/// Returns a text approximately in the middle between two other texts; `None` if hardly any text lies between them.
 fn between(early: &str, late: &str) -> Option<String> {
     let common = early
         .chars()

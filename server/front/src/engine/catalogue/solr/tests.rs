@@ -1,5 +1,5 @@
-//! Tests of a database in front of a fake Solr node: the requests that the node receives, and the results of its
-//! answers for a client.
+//! Tests of a database in front of a fake Solr node: the requests that the node receives, and what its answers mean for
+//! a client.
 
 mod deep;
 
@@ -166,7 +166,7 @@ async fn fields_that_the_core_does_not_have_are_not_offered() {
     }
 }
 
-/// The results of answers: the number of records and of failed sources, or the condition of the diagnostic.
+/// Each answer results in a number of records and of failed sources, or in the condition of a diagnostic.
 #[tokio::test]
 async fn incomplete_and_unexpected_answers_are_distinguished() {
     let error = |status: u16, words: &str| {
@@ -229,8 +229,8 @@ async fn a_missing_core_is_reported() {
     assert_eq!(refused.to_string(), "there is no index books");
 }
 
-/// If a field is missing, one search fails; before the next one, the database finds out what the index supports
-/// without it.
+/// If a field is missing, one search fails. Before the next search, the database finds out what the index supports
+/// without this field.
 #[tokio::test]
 async fn a_field_that_is_renamed_is_missed_at_once() {
     let is_renamed = Arc::new(AtomicBool::new(false));

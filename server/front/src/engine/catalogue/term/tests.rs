@@ -1,5 +1,5 @@
-//! Tests of the meaning of terms with Koha's map, and of the diagnostics for unsupported ones. Words are shown unchanged, with
-//! `*`, `.` and `?` for masks, and `^` and `$` for the edges of a value.
+//! Tests of the meaning of terms with Koha's map, and of the diagnostics for unsupported terms. Words are shown
+//! unchanged, with `*`, `.` and `?` for masks, and `^` and `$` for the edges of a value.
 
 use std::ops::Bound;
 
@@ -114,7 +114,7 @@ fn spans_shown(spans: &Spans) -> String {
     }
 }
 
-/// The text is kept unchanged; each attribute has its meaning.
+/// The text is kept unchanged, and each attribute has its effect.
 #[test]
 fn terms_keep_their_text_and_their_attributes() {
     let offer = koha();

@@ -1,8 +1,8 @@
-//! Tests of the results of OpenSearch's and Elasticsearch's answers for a client.
+//! Tests of what the answers of OpenSearch and Elasticsearch mean for a client.
 
 use super::*;
 
-/// The results of answers: the number of records and of failed sources, or the condition of the diagnostic.
+/// Each answer results in a number of records and of failed sources, or in the condition of a diagnostic.
 #[tokio::test]
 async fn incomplete_and_unexpected_answers_are_distinguished() {
     let with = |changes: &[(&str, Value)]| changed(answer(2, [1, 2]), changes);

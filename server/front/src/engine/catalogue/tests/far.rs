@@ -19,12 +19,12 @@ async fn a_large_set_has_pages_as_far_as_the_engine_allows() {
     assert_eq!(next, Ok(vec![Ok(WINDOW), Ok(WINDOW + 100)]));
 }
 
-/// Returns the number of the record at a position: some numbers are missing, and there is a large gap.
+/// Returns the number of the record at a position. Some numbers are missing, and there is a large gap.
 fn number_at(place: usize) -> usize {
     place * 3 + place / 7_000 * 5_000_000
 }
 
-/// Answers like an index whose records have the numbers of [`number_at`].
+/// Answers like an index whose records have the numbers that [`number_at`] returns.
 fn numbered(request: &FakeRequest, total: usize) -> FakeAnswer {
     if request.path.ends_with("/_mapping") {
         let mut mapping = mapping(&["title"]);
@@ -54,7 +54,7 @@ fn numbered(request: &FakeRequest, total: usize) -> FakeAnswer {
     FakeAnswer::Json(200, answer(total - start, places))
 }
 
-/// If the order has numbers, any record can be retrieved with few requests for numbers.
+/// If the records are ordered by numbers, any record can be retrieved with a few requests for numbers.
 #[tokio::test]
 async fn any_page_is_found_by_numbers() {
     for total in [WINDOW + 500, 100_000] {

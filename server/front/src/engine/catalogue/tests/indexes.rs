@@ -1,8 +1,8 @@
-//! Tests of indexes that do not match their map, or no longer match it; and of the description of an index.
+//! Tests of indexes that do not match their map or no longer match it, and of the description of an index.
 
 use super::*;
 
-/// An index of another or unknown program is not searched.
+/// An index of a different or unknown program is not searched.
 #[tokio::test]
 async fn an_index_that_is_not_kohas_is_refused() {
     for (answer, expected) in [
@@ -42,7 +42,7 @@ async fn an_index_that_is_not_kohas_is_refused() {
     }
 }
 
-/// An alias of two indexes in which records have the same numbers.
+/// Different records in the two indexes may have the same numbers.
 #[tokio::test]
 async fn an_alias_of_two_indexes_is_refused() {
     let node = FakeNode::start(|request| {
@@ -62,7 +62,7 @@ async fn an_alias_of_two_indexes_is_refused() {
     assert_eq!(refused.map(|found| found.hits.len()), Err(109));
 }
 
-/// An answer that may come from another index is not used before the fields have been compared again.
+/// An answer that may come from a different index is not used before the fields have been compared again.
 #[tokio::test]
 async fn an_index_that_replaces_another_is_noticed_at_once() {
     for (total, index, fields, expected, compared) in [
@@ -166,7 +166,7 @@ async fn an_index_that_lost_the_field_of_hidden_records_is_refused() {
     }
 }
 
-/// The description of an index for a systems librarian.
+/// Tests the description of an index that a systems librarian reads.
 #[tokio::test]
 async fn an_index_is_looked_at() {
     let node = FakeNode::start(|request| {

@@ -1,4 +1,4 @@
-//! The leaves of clauses as queries.
+//! Converts the leaves of clauses to queries.
 
 use std::ops::Bound;
 
@@ -186,7 +186,7 @@ impl LeafReader<'_> {
         })
     }
 
-    /// Returns the query for words that begin or end a value. The field has each value as one term: folded, without punctuation,
+    /// Returns the query for words that begin or end a value. In the field, each value is one term: folded, without punctuation,
     /// and with all of its spaces.
     fn edged(&self, placed: &Placed) -> Result<Value, Diagnostic> {
         let mut queries = Vec::new();

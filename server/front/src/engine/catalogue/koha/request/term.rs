@@ -15,7 +15,7 @@ pub(super) enum Term {
 }
 
 impl Term {
-    /// Creates a term. The flags `left` and `right` are true for an end that is truncated.
+    /// Creates a term. The flags `left` and `right` say which ends are truncated.
     ///
     /// # Errors
     /// Fails with condition 11 for a term that is too long.

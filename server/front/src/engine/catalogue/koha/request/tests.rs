@@ -157,7 +157,7 @@ fn words_are_not_folded() {
     );
 }
 
-/// Each word may be in another field; a word of which nothing remains after folding is ignored.
+/// Each word may be in a different field. A word of which nothing remains after folding is ignored.
 #[test]
 fn words_of_several_fields() {
     let all = Some("all");
@@ -357,7 +357,7 @@ fn masks_have_a_greatest_length() {
     }
 }
 
-/// Hidden records are excluded from searches, counts and lists; the order is always the same.
+/// Hidden records are excluded from searches, counts and lists, and the order is always the same.
 #[test]
 fn plans_become_searches() {
     let offer = offer();
