@@ -60,7 +60,7 @@ impl SortedBy {
     }
 }
 
-/// The choices to show as ticked.
+/// Which choices the form shows as ticked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ticks {
     All,
@@ -205,7 +205,7 @@ impl Catalogues {
         self.0.iter().flat_map(ShownDatabase::choices)
     }
 
-    /// Chooses the databases and parts that are named.
+    /// Chooses the databases and parts with these names.
     fn choose(&mut self, names: &[String]) {
         for database in &mut self.0 {
             let is_named = names.iter().any(|name| database.is_named(name));
@@ -254,7 +254,7 @@ pub(crate) struct SearchForm {
     pub(crate) has_fallback: bool,
     /// Whether only the best record for an identifier is wanted.
     pub(crate) has_best: bool,
-    /// The name of the order of the records; empty for the order in which the databases have them.
+    /// The name of the order of the records; empty for the order in which the databases return them.
     pub(crate) sort: &'static str,
     /// Whether the options are collapsed, because the page has something more important to show.
     pub(crate) is_folded: bool,

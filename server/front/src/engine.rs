@@ -1,9 +1,9 @@
 //! A database in a distributed search engine: type-1 queries become queries of the engine, and records are the octets
 //! that the engine stores.
 //!
-//! This module has the code that all engines share: what to find (`clause`), the request (`plan`) and the answer (`answer`),
-//! independently of the engine's language. [`opensearch`] creates and fills its own index in OpenSearch; [`catalogue`] reads an
-//! index that belongs to another program.
+//! This module contains the code that all engines share: what to find (`clause`), the request (`plan`) and the answer
+//! (`answer`), independently of the engine's language. [`opensearch`] creates and fills its own index in OpenSearch;
+//! [`catalogue`] reads an index that belongs to another program.
 //!
 //! A search goes through these modules:
 //!
@@ -11,9 +11,10 @@
 //!    become one list. A term becomes a leaf, whose type depends on the kind of index: `opensearch::leaf` reads terms with the
 //!    code of `MemoryBackend`, and joins terms of one index. A query of more than 1,000 leaves or 30 levels is refused here.
 //! 2. `plan` describes one request: the clause, the order, the page, facets, counts, and the time limit.
-//! 3. `elastic::request` converts the plan to JSON; `opensearch::request` decides which fields are searched, which are
-//!    described in `opensearch::document`, and `opensearch::pattern` writes masks and regular expressions. Terms were folded and
-//!    split by the code of `MemoryBackend`, so the engine does neither. `link` sends the JSON to one of the nodes.
+//! 3. `elastic::request` converts the plan to JSON. `opensearch::request` decides which of the fields described in
+//!    `opensearch::document` are searched, and `opensearch::pattern` writes masks and regular expressions. The code of
+//!    `MemoryBackend` has already folded and split the terms, so the engine does neither. `link` sends the JSON to one of the
+//!    nodes.
 //! 4. `elastic` converts the response to an `EngineAnswer`: the total, the records, and a description of what is missing. It
 //!    also chooses the diagnostic for a failure.
 //! 5. `hits` keeps the clause as the result set, and `pages` fetches records when they are presented. `far` finds records at

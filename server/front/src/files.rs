@@ -23,7 +23,7 @@ enum FileWriter {
     Marc(Form),
     /// JSON: one object, or an array of objects.
     Json,
-    /// JSON: an object in each line.
+    /// JSON: an object on each line.
     JsonLines,
     /// A table with a header.
     Table(TableForm),

@@ -6,7 +6,7 @@ use z3950_server::{Diagnostic, diagnostic};
 use super::link::Failure;
 use super::records::HeldRecord;
 
-/// The answer to a plan, with records that have identifiers of this type.
+/// The answer to a plan. `I` is the type of the identifiers of records.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct EngineAnswer<I> {
     /// The number of records found.

@@ -10,7 +10,7 @@ use z3950_server::backend::{
 
 use super::link::fake::{FakeAnswer, FakeRequest};
 
-/// Searches a database; returns the condition of the diagnostic if the search is refused.
+/// Searches a database. Returns the condition of the diagnostic if the search is refused.
 pub(super) async fn searched(database: &impl Backend, pqf: &str) -> Result<Found, i64> {
     with_set(database, pqf, None).await
 }
@@ -38,7 +38,7 @@ pub(super) async fn outcome(database: &impl Backend, pqf: &str) -> Result<(usize
     Ok((found.hits.len(), failed.count()))
 }
 
-/// Presents records; returns the identifier of each, or the condition of its diagnostic.
+/// Presents records. Returns, for each record, its identifier or the condition of its diagnostic.
 pub(super) async fn presented(
     database: &impl Backend,
     hits: &Hits,
@@ -82,7 +82,7 @@ pub(super) fn record(number: usize) -> Vec<u8> {
     iso2709::encode(&record).expect("octets")
 }
 
-/// Returns an answer of OpenSearch with this total number of records, some of which are in the answer.
+/// Returns an answer of OpenSearch with this total number of records, which contains the records in `hits`.
 pub(super) fn answer(total: usize, hits: impl Iterator<Item = Value>) -> Value {
     json!({
         "timed_out": false,

@@ -1,4 +1,4 @@
-//! A cache for records that were fetched for responses, until they are retrieved.
+//! A cache for the records that are fetched for a response, which keeps them until they are retrieved.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Mutex;
@@ -10,7 +10,7 @@ use super::records::HeldRecord;
 /// The maximum size of the record cache of a database, in octets.
 const CACHE_OCTETS: usize = 16 << 20;
 
-/// The place of a record: the number of a set, and the position.
+/// The place of a record: the number of its result set, and its position in the set.
 pub(super) type CachePlace = (u64, u32);
 
 /// A cache for the records of all result sets of a database, with a maximum size in octets; the oldest records

@@ -17,7 +17,7 @@ pub(super) enum Clause<L> {
     Everything,
     /// No record.
     Nothing,
-    /// All conditions in `with` hold, and none in `without`. One of the lists may be empty, but not both.
+    /// All conditions in `all` hold, and none in `without`. One of the lists may be empty, but not both.
     All {
         all: Vec<Clause<L>>,
         without: Vec<Clause<L>>,
@@ -40,7 +40,7 @@ pub(super) trait Leaf: Clone + Send + Sync + 'static {
     /// The approximate number of octets of an identifier in memory.
     const ID_OCTETS: usize;
 
-    /// Returns the number of leaves that the engine counts.
+    /// Returns the number of leaves as which the engine counts this leaf.
     fn leaves(&self) -> usize;
 
     /// Returns the approximate number of octets that the leaf takes in memory in addition to its own size.
@@ -245,14 +245,14 @@ impl Size {
 pub(super) struct Translated<L> {
     /// The condition on the records that the query finds.
     pub(super) clause: Clause<L>,
-    /// Its terms from the left, each with its own clause; empty if they are not needed.
+    /// The terms of the query from the left, each with its own clause; empty if they were not requested.
     pub(super) terms: Vec<(AttributesPlusTerm, Clause<L>)>,
 }
 
 /// The result of translating a part of a query.
 pub(super) struct Found<L, P> {
     pub(super) clause: Clause<L>,
-    /// The positions of its matches in records, if it can be an operand of a proximity.
+    /// The positions of the clause's matches in records, if the clause can be an operand of a proximity.
     pub(super) places: Option<P>,
 }
 
@@ -272,7 +272,7 @@ pub(super) trait TermReader {
     /// The type of the operands of a proximity.
     type Places;
 
-    /// Returns the parts of queries that are supported.
+    /// Returns the profile, which determines the parts of queries that are supported.
     fn profile(&self) -> &Profile;
 
     /// Returns the clause of a term.

@@ -22,8 +22,8 @@ fn facet_name(place: usize) -> String {
     format!("facet-{place}")
 }
 
-/// The maximum number of octets of a record's place, and of a term in a facet or scan; each of them is written in JSON
-/// and has at most 8,000 octets before that.
+/// The maximum number of octets of a record's place, and of a term in a facet or scan. Each of them has at most 8,000
+/// octets before it is written as JSON.
 pub(super) const TERM_OCTETS: usize = 50_000;
 /// The maximum number of octets of an answer without records and terms.
 pub(super) const ANSWER_OCTETS: usize = 64 * 1024;
@@ -46,7 +46,7 @@ pub(super) fn limit<L: Leaf>(plan: &Plan<'_, L>, record: usize) -> usize {
     limit.min(MOST_ANSWER_OCTETS)
 }
 
-/// Returns the error for a failed request: either the query or the engine is the cause.
+/// Returns the error for a failed request, which shows whether the query or the engine caused the failure.
 pub(super) fn failed(failure: Failure) -> AskError {
     match failure {
         Failure::Refused { kind, reason, .. }

@@ -1,5 +1,5 @@
-//! Retrieves records of large sets at high positions, to which engines do not count: either after a record that was presented
-//! before, or by the numbers of records in their order.
+//! Retrieves records of large sets at positions so high that engines do not count up to them. The records are found either
+//! after a record that was presented before, or by their numbers if the set is ordered by numbers.
 
 use z3950_server::Diagnostic;
 
@@ -11,14 +11,14 @@ use super::search::{EngineDatabase, HitOf};
 /// every second guess halves the range of numbers.
 const MOST_GUESSES: usize = 64;
 
-/// A number, and the number of records with lower numbers.
+/// The number of a record, and the count of records with lower numbers.
 type Counted = (u64, usize);
 
 impl<D: EngineDatabase> Pages<'_, D> {
     /// Returns the records of the set from a position that is beyond the window.
     ///
     /// # Errors
-    /// Fails with condition 13 if no presented record is near, and the order does not have numbers.
+    /// Fails with condition 13 if no presented record is near, and the set is not ordered by numbers.
     pub(super) async fn far(&self, start: usize, rows: usize) -> Result<Vec<HitOf<D>>, Diagnostic> {
         let window = self.database.window();
         let near = self.hits.place_before(start);
@@ -70,7 +70,7 @@ impl<D: EngineDatabase> Pages<'_, D> {
     /// number.
     ///
     /// # Errors
-    /// Fails with condition 13 if there is no such number, because too many records have the same one.
+    /// Fails with condition 13 if there is no such number, because too many records have the same number.
     async fn number_before(
         &self,
         last: u64,

@@ -25,9 +25,9 @@ pub struct ServerCounts {
 /// The health of a database in an engine.
 #[derive(Debug, Default)]
 pub(super) struct DatabaseHealth {
-    /// The logging of requests that were not answered.
+    /// The state of the logging of requests that were not answered.
     unanswered: Trouble,
-    /// The logging of answers from which records are missing.
+    /// The state of the logging of answers from which records are missing.
     partial: Trouble,
     records: Mutex<RecordCount>,
 }

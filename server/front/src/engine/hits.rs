@@ -18,7 +18,7 @@ use super::records::HeldRecord;
 
 /// Sets of at most this many records keep their identifiers.
 pub(super) const MOST_KEPT: usize = 1000;
-/// The maximum number of places that a set keeps, from which it can continue.
+/// The maximum number of places that a set keeps, after which pages can begin.
 const MOST_PLACES: usize = 64;
 
 /// The state of a database for all its result sets.
@@ -54,7 +54,7 @@ impl ResultSets {
         })
     }
 
-    /// Returns the records of a result set, if the set belongs to this database.
+    /// Returns the engine's result set in `hits`, if the set belongs to this database.
     pub(super) fn own<'h, L: Leaf>(&self, hits: &'h Hits) -> Option<&'h EngineHits<L>> {
         let known: &EngineHits<L> = hits.downcast()?;
         Arc::ptr_eq(&known.origin, &self.origin).then_some(known)
@@ -106,8 +106,8 @@ impl<L: Leaf> EngineHits<L> {
         self.ids.get()
     }
 
-    /// Keeps the identifiers of the records, if these are apparently the records that the search found. The identifiers may be
-    /// known already.
+    /// Keeps the identifiers of the records, and returns the identifiers that are kept, which may have been known before.
+    /// Returns `None` if these are apparently not the records that the search found.
     pub(super) fn keep(&self, count: usize, ids: Vec<L::Id>) -> Option<&Arc<[L::Id]>> {
         let first = self.first.iter().map(|hit| &hit.id);
         let is_same = count == self.count && first.zip(&ids).all(|(one, other)| one == other);

@@ -100,8 +100,8 @@ impl EngineLayout {
     }
 }
 
-/// See [`EngineLayout::fingerprint`]. Documents have the names of indexes, so the order of indexes does not affect
-/// them.
+/// Computes [`EngineLayout::fingerprint`]. Documents contain the names of indexes, so the order of the indexes does not
+/// matter.
 fn fingerprint(points: &AccessPoints, docid: DocidField, uses: [&[IndexId]; 3]) -> u64 {
     let name = |index: &IndexId| {
         let row = points.rows().get(usize::from(index.number()));

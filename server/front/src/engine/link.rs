@@ -1,5 +1,5 @@
-//! Requests to the servers of a cluster by HTTP/1.1 (RFC 9112). Requests are distributed among the servers. A server that failed
-//! is not used for a while, and a request that it did not answer is sent to the next server.
+//! Requests to the servers of a cluster over HTTP/1.1 (RFC 9112). Requests are distributed among the servers. For a while after
+//! a failure, a server is tried only after all others, and a request that it did not answer is sent to the next server.
 
 pub(crate) mod address;
 #[cfg(test)]
@@ -25,7 +25,7 @@ use crate::engine::health::ServerCounts;
 /// The reason why a request has no usable answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Failure {
-    /// The server does not accept connections, or closed one before the request was sent.
+    /// The server does not accept connections, or closed the connection before the request was sent.
     #[error("{place}: {words}")]
     Unreachable { place: String, words: String },
     /// All connections with the server are in use.
@@ -58,7 +58,7 @@ pub(crate) enum Failure {
         kind: String,
         reason: String,
     },
-    /// The answer is not JSON, or has another form than expected.
+    /// The answer is not JSON, or does not have the expected form.
     #[error("{place}: the answer with status {status} cannot be understood")]
     NotJson { place: String, status: u16 },
     /// The answer is longer than the request allows.
@@ -82,9 +82,9 @@ pub(crate) struct Draft {
     pub(crate) path: String,
     pub(crate) content_type: &'static str,
     pub(crate) body: Bytes,
-    /// The maximum number of octets of its answer.
+    /// The maximum number of octets of the answer.
     pub(crate) limit: usize,
-    /// The maximum time to wait for its answer, if it differs from the time for all requests.
+    /// The maximum time to wait for the answer, if it differs from the time for all requests.
     pub(crate) time: Option<Duration>,
     /// Whether the request may be sent to another server if it is not known whether the first one has carried it out.
     pub(crate) is_repeatable: bool,
@@ -133,13 +133,13 @@ const MOST_CHANGED: usize = 1 << 20;
 pub(crate) struct Link {
     servers: Vec<Server>,
     time: Duration,
-    /// The number of requests, which determines the server whose turn it is.
+    /// The number of requests so far, which determines the server that is tried first.
     turn: AtomicUsize,
 }
 
 impl Link {
-    /// Creates a link with the servers at these addresses, with at most `connections` to each, and at most `time` for an answer.
-    /// It does not connect yet.
+    /// Creates a link with the servers at these addresses. It has at most `connections` connections to each server, and waits at
+    /// most `time` for an answer. It does not connect yet.
     ///
     /// # Errors
     /// Fails if the certificates to trust cannot be used.
@@ -173,7 +173,7 @@ impl Link {
         Self::with_access(addresses, &access, connections, time).expect("certificates")
     }
 
-    /// Searches an index: `query_string` is the text after `?`, and may be empty.
+    /// Searches an index. `query_string` is the text after `?`, and may be empty.
     ///
     /// # Errors
     /// See [`Failure`].
@@ -308,8 +308,8 @@ impl Link {
     }
 
     /// Decides which server gets a request that a server did not answer. If a connection was closed without an answer, another
-    /// server only gets the request if this server is gone: a server that still runs closed the connection because of the
-    /// request.
+    /// server only gets the request if this server is gone, because a server that is still running closed the connection on
+    /// account of the request.
     async fn next_after(&self, server: &Server, failure: &Failure, draft: &Draft) -> Next {
         let has_others = self.servers.len() > 1;
         match failure {
@@ -325,7 +325,7 @@ impl Link {
         }
     }
 
-    /// Sends a request to all servers at the same time; returns their answers with their addresses.
+    /// Sends a request to all servers at the same time. Returns the address of each server with its answer.
     pub(crate) async fn ask_each(&self, draft: &Draft) -> Vec<(&str, Result<Value, Failure>)> {
         let time = draft.time.unwrap_or(self.time);
         let asked = self
@@ -340,8 +340,7 @@ impl Link {
         self.servers.iter().map(Server::counts).collect()
     }
 
-    /// Returns the servers in the order in which they are tried for the next request: those that failed recently are
-    /// last.
+    /// Returns the servers in the order in which they are tried for the next request: servers that failed recently come last.
     fn in_turn(&self) -> impl Iterator<Item = &Server> {
         let first = self.turn.fetch_add(1, Ordering::Relaxed);
         let first = first.checked_rem(self.servers.len()).unwrap_or_default();
@@ -352,8 +351,7 @@ impl Link {
     }
 }
 
-/// The times that a cluster gets to notice the loss of a node, before each repetition of a search that no shard
-/// answered.
+/// The delays before each repetition of a search that no shard answered, during which the cluster can notice the loss of a node.
 const SETTLING_TIMES: [Duration; 3] = [
     Duration::from_millis(100),
     Duration::from_millis(300),

@@ -15,13 +15,13 @@ use super::link::address::{ClusterAccess, ClusterAddress};
 pub struct EngineOptions {
     /// The name of the database.
     pub name: String,
-    /// The title of the database for people.
+    /// The human-readable title of the database.
     pub title: Option<String>,
-    /// The description of the database for people.
+    /// The human-readable description of the database.
     pub description: Option<String>,
     /// The servers of one engine, all of which have the same index. Requests are distributed among them.
     pub addresses: Vec<ClusterAddress>,
-    /// The credentials for the servers, and the certificates that the servers must present.
+    /// The credentials for the servers, and the certificates to trust.
     pub access: ClusterAccess,
     /// The number of shards if this server creates the index; 3 by default.
     pub shards: u32,
@@ -58,7 +58,7 @@ impl EngineOptions {
         self.addresses.first().map_or("", |first| &first.index)
     }
 
-    /// Returns the description of the database for people.
+    /// Returns the information about the database that clients can read.
     pub(super) fn described(&self, attributes: Vec<AttributeInfo>) -> DatabaseInfo {
         let mut info = DatabaseInfo::default();
         info.name = self.name.clone();

@@ -18,7 +18,7 @@ const SHORT_AT_ONCE: usize = 250;
 /// The maximum number of octets of a short record.
 const SHORT_OCTETS: usize = 16 << 10;
 /// If the records of a response have more octets than this, the remaining records are fetched one by one, because few
-/// responses have room for them.
+/// responses are large enough for them.
 const MOST_FETCHED: usize = 4 << 20;
 /// The position up to which engines count very quickly; beyond it, each page takes longer than the previous one.
 const NEAR: usize = 1_000;
@@ -109,7 +109,7 @@ impl<'a, D: EngineDatabase> Pages<'a, D> {
     /// # Errors
     /// Fails with condition 13 for a position that cannot be reached, with 14 if the engine does not answer, with 27 if
     /// records were added or deleted before the records of a small set were known, or with 109 if the answer comes from
-    /// other parts of the index than the answer to the search.
+    /// different parts of the index than the answer to the search.
     async fn at(&self, positions: &[u32]) -> Result<Vec<Option<HeldRecord>>, Diagnostic> {
         let mut page = if self.hits.is_small() {
             let ids = self.ids().await?;
@@ -206,7 +206,7 @@ impl<'a, D: EngineDatabase> Pages<'a, D> {
         answer.map_err(|error| presenting(self.database.failure(&error)))
     }
 
-    /// Requests records of the set in some order.
+    /// Requests records of the set in the given order.
     pub(super) async fn in_order(
         &self,
         order: &[OrderBy<<D::Leaf as Leaf>::SortKey>],
@@ -223,8 +223,8 @@ impl<'a, D: EngineDatabase> Pages<'a, D> {
     /// Requests a page of the set.
     ///
     /// # Errors
-    /// Fails with condition 109 if the answer comes from other parts of the index than the answer to the search,
-    /// because records then have other positions.
+    /// Fails with condition 109 if the answer comes from different parts of the index than the answer to the search, because
+    /// the positions of records then differ.
     async fn again(&self, page: Page<'_>) -> Result<AnswerOf<D>, Diagnostic> {
         let answer = self.in_order(&self.hits.order, page).await?;
         let failed = self.database.failed_source(answer.missing.as_deref())?;
@@ -251,7 +251,7 @@ impl<'a, D: EngineDatabase> Pages<'a, D> {
     /// during the search.
     ///
     /// # Errors
-    /// Fails with condition 109 if the answer comes from other parts of the index than the answer to the search.
+    /// Fails with condition 109 if the answer comes from different parts of the index than the answer to the search.
     async fn check_parts(&self) -> Result<(), Diagnostic> {
         if !self.hits.is_whole {
             self.again(Page::default()).await?;
@@ -280,7 +280,7 @@ fn presenting(why: Diagnostic) -> Diagnostic {
     }
 }
 
-/// Returns the diagnostic for a set whose records may have other positions now.
+/// Returns the diagnostic for a set whose records may now have different positions.
 fn other_parts() -> Diagnostic {
     let words = "other parts of the index answer than answered the search: search again";
     diagnostic(Condition::DATABASE_UNAVAILABLE, words)

@@ -8,8 +8,8 @@ use super::clause::{Clause, Leaf};
 pub(super) struct Plan<'a, L: Leaf> {
     /// The records to find.
     pub(super) clause: &'a Clause<L>,
-    /// The sort keys, the most significant first; the last one is the identifier or number, so that the order is
-    /// always the same.
+    /// The sort keys, the most significant first. The request adds the identifier or number of records as the last key,
+    /// so that the order is always the same.
     pub(super) order: &'a [OrderBy<L::SortKey>],
     /// The range of records to return.
     pub(super) page: Page<'a>,
@@ -44,7 +44,7 @@ pub(super) struct Page<'a> {
     pub(super) skip: usize,
     /// The maximum number of records to return.
     pub(super) rows: usize,
-    /// Whether to return the records themselves, and not only their numbers.
+    /// Whether to return the records themselves, and not only their identifiers.
     pub(super) with_records: bool,
 }
 
@@ -65,8 +65,8 @@ pub(super) enum PageStart<'a> {
     /// At the first record.
     #[default]
     First,
-    /// At the first record with at least this number, in an order of numbers. If no records are requested, the
-    /// records before it are counted.
+    /// At the first record with at least this number, if the records are ordered by numbers. If no records are
+    /// requested, the records before it are counted.
     Number(u64),
     /// After the record with this place, which is from an earlier answer.
     After(&'a str),

@@ -136,7 +136,7 @@ fn in_unicode(mut record: MarcRecord) -> MarcRecord {
     record
 }
 
-/// Returns MARC-in-JSON in which nulls for empty lists of subfields are removed.
+/// Returns MARC-in-JSON in which each null in place of a list of subfields is replaced by an empty list.
 fn without_nulls(value: &Value) -> Value {
     match value {
         Value::Object(members) => {

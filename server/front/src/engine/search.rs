@@ -26,7 +26,7 @@ const MOST_FIRST_RECORDS: usize = 100;
 const MOST_FACET_TERMS: usize = 1_000;
 /// The maximum number of terms of a facet, including skipped terms.
 const MOST_COUNTED: usize = 10_000;
-/// The remark for people if counts may be too low.
+/// The remark for the user if counts may be too low.
 const ESTIMATE: &str = "the counts of facets are estimates";
 
 /// The features of an index other than terms.
@@ -49,11 +49,11 @@ pub(super) trait IndexReader: TermReader + Send + Sync {
     fn sort_value(&self, key: &<Self::Leaf as Leaf>::SortKey, text: &str) -> String;
 }
 
-/// A database in an engine: this trait has the differences between engines.
+/// A database in an engine. The methods of this trait cover the differences between engines.
 pub(super) trait EngineDatabase: Sync + Sized {
-    /// A condition that its engine supports.
+    /// The type of the conditions that the engine supports.
     type Leaf: Leaf;
-    /// The type that describes its index.
+    /// The type that describes the index.
     type Reader: IndexReader<Leaf = Self::Leaf>;
 
     /// The number of records that are fetched at once; it is so low that even the longest records fit in an answer.
@@ -105,13 +105,14 @@ pub(super) trait EngineDatabase: Sync + Sized {
         index: Option<&str>,
     ) -> impl Future<Output = Result<bool, Diagnostic>> + Send;
 
-    /// Returns the time limit for the engine, after which it answers with what it has found; this leaves time to
-    /// receive the answer.
+    /// Returns the time limit for the engine, after which it answers with what it has found. The limit is shorter than the
+    /// answer time, so that there is time to receive the answer.
     fn deadline(&self) -> Duration {
         self.options().answer_time * 3 / 4
     }
 
-    /// Returns the clause of a set of this database as an operand: its records, if they are known.
+    /// Returns the clause that represents a result set in a query: the records of the set, if they are known. Returns `None`
+    /// if the set does not belong to this database.
     fn operand(&self, hits: &Hits) -> Option<Clause<Self::Leaf>> {
         let hits: &EngineHits<Self::Leaf> = self.sets().own(hits)?;
         Some(match hits.known_ids() {

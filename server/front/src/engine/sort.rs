@@ -1,5 +1,5 @@
-//! Sorted result sets: the same clause in another order (Z39.50-2003 §3.2.7.1). The last sort key is always the
-//! identifier.
+//! Sorted result sets, which have the same clause but a different order (Z39.50-2003 §3.2.7.1). The last sort key is
+//! always the identifier.
 
 use z3950_asn1::apdu::{
     CaseSensitivity, MissingValueAction, SortElement, SortKey, SortKeySpec, SortRelation,
@@ -15,7 +15,7 @@ use super::search::{EngineDatabase, FIRST_RECORDS, IndexReader as _};
 /// The maximum number of sort keys.
 const MOST_KEYS: usize = 16;
 
-/// Returns the records of result sets in another order.
+/// Returns the records of result sets in the requested order.
 ///
 /// # Errors
 /// Fails with condition 207 or another condition for a key that cannot be used, with 213 for a missing value, or with

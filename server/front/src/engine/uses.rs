@@ -66,7 +66,7 @@ pub enum IndexNameError {
     Twice(String),
 }
 
-/// Returns the indexes with the names in a list, or the fault of each invalid name.
+/// Returns the index for each name in a list, or the reason why the name cannot be used.
 pub fn named_indexes(
     points: &AccessPoints,
     names: &[String],

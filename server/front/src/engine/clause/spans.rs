@@ -22,8 +22,8 @@ pub(in crate::engine) trait SpanWords: Clone {
 pub(in crate::engine) enum Spans<W> {
     /// One of these phrases.
     Phrases(Vec<Phrase<W>>),
-    /// One phrase of each list, at most this number of words apart; adjacent words are one word apart. The phrases do
-    /// not overlap.
+    /// One phrase of `left` and one of `right`, at most `most` words apart; adjacent words are one word apart. The phrases do not
+    /// overlap.
     Near {
         left: Vec<Phrase<W>>,
         right: Vec<Phrase<W>>,
@@ -51,7 +51,7 @@ pub(in crate::engine) type Places<W> = (IndexId, Spans<W>);
 const MOST_PHRASES: usize = 256;
 
 impl<W: SpanWords> Spans<W> {
-    /// Returns the phrase of these words.
+    /// Creates a phrase of these words.
     pub(in crate::engine) fn phrase(words: W) -> Self {
         Self::Phrases(vec![vec![Part::Words(words)]])
     }
@@ -107,8 +107,8 @@ impl<W: SpanWords> Spans<W> {
         }
     }
 
-    /// Returns phrases that find the same records. Unlike a proximity, each phrase has a fixed number of words, so that it can be
-    /// an operand of a proximity.
+    /// Returns phrases that find the same records as these spans. Each phrase has a fixed number of words, so that it can be an
+    /// operand of a proximity.
     ///
     /// # Errors
     /// Fails with condition 202 if there are too many phrases.

@@ -1,4 +1,4 @@
-//! The terms around a start, read from the engine's dictionary of terms.
+//! Lists the terms around a start, which are read from the engine's dictionary of terms.
 
 use super::ReadTerms;
 use super::request::MOST_BUCKETS;
@@ -24,7 +24,7 @@ pub(in crate::engine) trait TermList: Sync {
     ) -> impl Future<Output = Result<ReadTerms, AskError>> + Send;
 }
 
-/// Reads this number of terms before a start, and from the start onwards.
+/// Reads at most `before` terms before a start, and at most `after` terms from the start onwards.
 pub(in crate::engine) async fn around(
     list: &impl TermList,
     start: &str,
@@ -68,7 +68,7 @@ async fn read_from(
 }
 
 /// Returns the lengths of the prefixes of a start that are tried when reading backwards, in characters. The engine reads the
-/// records that have a term between the prefix and the start, so short prefixes take long. Each takes a request.
+/// records that have a term between the prefix and the start, so short prefixes take long. Each prefix takes a request.
 fn beginnings(characters: usize) -> &'static [usize] {
     match characters {
         0 | 1 => &[0],

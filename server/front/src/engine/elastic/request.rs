@@ -17,7 +17,7 @@ pub(in crate::engine) const MOST_BUCKETS: usize = 10_000;
 /// The maximum number of buckets of all facets of a request.
 const MOST_BUCKETS_OF_ALL: usize = 60_000;
 
-/// An index: its fields, and the queries of its leaves.
+/// The fields of an index, and the queries of its leaves.
 pub(in crate::engine) trait Fields {
     /// A condition on a record of the index.
     type Leaf: Leaf;
@@ -149,10 +149,10 @@ fn facet_of<F: Fields>(
 /// A part of the terms of a field, in one direction from a start that is excluded.
 pub(in crate::engine) struct TermsAfter<'a, L> {
     pub(in crate::engine) field: &'a str,
-    /// The term before the first one; empty for the end of the field.
+    /// The term after which the part begins, in the direction of reading; empty to begin with the first term in this direction.
     pub(in crate::engine) start: &'a str,
-    /// Reads backwards, only from records that have a term between this one and the start, so that the engine reads fewer
-    /// records; the counts of terms before this one are then too low.
+    /// If this term is given, terms are read backwards, and only from records that have a term between this one and the start,
+    /// so that the engine reads fewer records. The counts of terms before this one are then too low.
     pub(in crate::engine) from: Option<&'a str>,
     /// The maximum number of terms.
     pub(in crate::engine) most: usize,
@@ -262,7 +262,7 @@ pub(in crate::engine) fn any_of(mut queries: Vec<Value>) -> Value {
     }
 }
 
-/// Returns the query of the values of a field between bounds.
+/// Returns the query for the values of a field between bounds.
 pub(in crate::engine) fn range(field: &str, from: &Bound<String>, to: &Bound<String>) -> Value {
     let mut bounds = Map::new();
     for (bound, [included, excluded]) in [(from, ["gte", "gt"]), (to, ["lte", "lt"])] {
@@ -275,7 +275,7 @@ pub(in crate::engine) fn range(field: &str, from: &Bound<String>, to: &Bound<Str
     json!({ "range": { field: bounds } })
 }
 
-/// Returns the query of the terms of a field that match an expression.
+/// Returns the query for the terms of a field that match an expression.
 pub(in crate::engine) fn matching(field: &str, expression: &str) -> Value {
     json!({ "regexp": { field: { "value": expression, "flags": "NONE" } } })
 }

@@ -51,7 +51,7 @@ pub enum ClusterAddressError {
 }
 
 impl ClusterAddress {
-    /// Returns whether both addresses are of the same server, as far as their names show.
+    /// Returns whether both addresses refer to the same server, judging by the names alone.
     pub fn is_same_server(&self, other: &Self) -> bool {
         is_same_machine(&self.host, &other.host) && self.port == other.port
     }
@@ -129,7 +129,7 @@ impl fmt::Display for ClusterAddress {
     }
 }
 
-/// Returns whether two hosts are the same, as far as their names show.
+/// Returns whether two hosts are the same, judging by the names alone.
 fn is_same_machine(one: &str, other: &str) -> bool {
     let [one, other] = [one, other].map(|host| {
         if host.eq_ignore_ascii_case("localhost") {
@@ -171,7 +171,7 @@ fn is_path(path: &str) -> bool {
     path.len() <= 200 && path.split('/').all(is_part)
 }
 
-/// The credentials for the servers of a cluster, and the certificates that these servers must present.
+/// The credentials for the servers of a cluster, and the certificates to trust.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClusterAccess {
     /// The certificates that are trusted for `https://`, in addition to the system's.
@@ -184,7 +184,7 @@ pub struct ClusterAccess {
 #[derive(Clone, PartialEq, Eq)]
 pub struct ClusterCredentials(HeaderValue);
 
-/// The text is not valid as a file of credentials. The text itself is secret.
+/// The error for a text that is not valid as a file of credentials. It does not contain the text, which is secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected one line: NAME:PASSWORD, or ApiKey and the key")]
 pub struct ClusterCredentialsError;

@@ -33,15 +33,15 @@ impl FakeRequest {
 /// The server's reaction to a request.
 #[derive(Clone, Debug)]
 pub(crate) enum FakeAnswer {
-    /// It answers with this status.
+    /// The server answers with this status and this JSON value.
     Json(u16, Value),
-    /// It answers with these octets: head and body.
+    /// The server answers with these octets: head and body.
     Octets(Vec<u8>),
-    /// It sends these octets, and closes the connection.
+    /// The server sends these octets, and closes the connection.
     Cut(Vec<u8>),
-    /// It sends the first octets, and then the others again and again.
+    /// The server sends the first octets once, and then the second octets again and again.
     Endless(Vec<u8>, Vec<u8>),
-    /// It sends these octets, and then stops sending.
+    /// The server sends these octets, and then stops sending.
     Hang(Vec<u8>),
 }
 

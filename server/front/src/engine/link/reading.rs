@@ -1,5 +1,5 @@
-//! A read-only link: it only sends a few kinds of requests. None of them changes anything, independently of the names
-//! of the index and its fields.
+//! A read-only link, which only sends a few kinds of requests. None of them changes anything, whatever the names of the
+//! index and of its fields are.
 
 use std::time::Duration;
 
@@ -105,7 +105,7 @@ impl ReadLink {
             .await
     }
 
-    /// Sends a request with a body of a media type.
+    /// Sends a request with a body of the given media type.
     ///
     /// # Errors
     /// See [`Failure`].

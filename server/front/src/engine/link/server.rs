@@ -1,4 +1,4 @@
-//! One server of a cluster: its connections, and a request with its answer.
+//! A server of a cluster: its connections, and the exchange of a request and its answer.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -39,7 +39,7 @@ const AGENT: &str = concat!("z3950d/", env!("CARGO_PKG_VERSION"));
 /// A server of a cluster.
 pub(super) struct Server {
     place: String,
-    /// The connector, host and port for the server, or the reason why there is none.
+    /// The connector, host and port for the server, or the reason why there is no connector.
     route: Result<(Arc<dyn Connect>, Host, u16), String>,
     authorization: Option<HeaderValue>,
     free: Mutex<Vec<Connection>>,

@@ -1,4 +1,4 @@
-//! Tests of invalid answers, of servers that fail, and of the requests that other servers get then.
+//! Tests of invalid answers, of servers that fail, and of the requests that other servers then receive.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

@@ -23,8 +23,8 @@ pub struct IndexReport {
     pub shards: u64,
     /// The number of copies that each shard should have in addition to the primary.
     pub replicas: u64,
-    /// The number of copies of shards that are missing; `None` if this client is not permitted to read it. An index that lacks a
-    /// shard completely is an error.
+    /// The number of copies of shards that are missing; `None` if this client is not permitted to read this number. If a shard is
+    /// missing completely, the check fails instead.
     pub missing: Option<u64>,
 }
 
@@ -67,7 +67,7 @@ impl ClusterIndex {
     }
 
     /// Checks the nodes: product, version, and whether they belong to one cluster. Nodes that do not answer are ignored if others
-    /// do. Returns the product and version of the first one.
+    /// answer. Returns the product and version of the first node that answers.
     pub(super) async fn check_cluster(&self) -> Result<String, IndexError> {
         let mut known: Option<(String, String, String)> = None;
         let mut failure = None;
@@ -157,8 +157,8 @@ impl ClusterIndex {
         Ok(())
     }
 
-    /// Checks that all shards are available. Returns the number of missing copies; `None` if this client is not
-    /// permitted to read it.
+    /// Checks that all shards are available. Returns the number of missing copies; `None` if this client is not permitted to read
+    /// this number.
     async fn missing_copies(&self) -> Result<Option<u64>, IndexError> {
         let path = format!("/_cluster/health/{}", self.name);
         let health = self.allowed(path).await?.unwrap_or_default();
@@ -173,7 +173,7 @@ impl ClusterIndex {
         }
     }
 
-    /// Returns the answer to a request; `None` if this client is not permitted to make it.
+    /// Returns the answer to a request; `None` if this client is not permitted to send it.
     async fn allowed(&self, path: String) -> Result<Option<Value>, IndexError> {
         match self.link.ask(&Draft::read(path, MOST)).await {
             Err(Failure::Refused { status: 403, .. }) => Ok(None),

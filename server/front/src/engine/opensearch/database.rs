@@ -99,10 +99,10 @@ impl ClusterDatabase {
         self.refused.store(is_refused, Ordering::Relaxed);
     }
 
-    /// Checks that the index is in use.
+    /// Checks that the index is not refused.
     ///
     /// # Errors
-    /// Fails with condition 109 if the index is not used.
+    /// Fails with condition 109 if the index is refused because it does not match the settings.
     pub(super) fn usable(&self) -> Result<(), Diagnostic> {
         if self.refused.load(Ordering::Relaxed) {
             let words = "the search engine does not fit the settings of the server";

@@ -75,8 +75,8 @@ impl EngineLayout {
         field_name(if with_case { "c" } else { "s" }, self.name(index))
     }
 
-    /// Returns the mapping of an index: its fields, and the fingerprint of the layout, which shows whether documents
-    /// have another layout.
+    /// Returns the mapping of an index: its fields, and the fingerprint of the layout, which shows whether the documents have
+    /// a different layout.
     pub(crate) fn mapping(&self) -> Value {
         json!({
             "dynamic": "strict",
@@ -223,7 +223,7 @@ pub(crate) fn number_of(docid: &[u8]) -> u64 {
     XxHash3_64::oneshot(docid) >> 1
 }
 
-/// Returns a text, truncated to a number of octets.
+/// Returns a text, truncated to at most `most` octets.
 pub(crate) fn cut(text: &str, most: usize) -> &str {
     let mut ends = (0..=most.min(text.len())).rev();
     let end = ends.find(|end| text.is_char_boundary(*end));

@@ -66,11 +66,11 @@ pub enum IndexError {
     /// The name is an alias of several indexes.
     #[error("{0} stands for several indexes: {1}")]
     Several(String, String),
-    /// Another program made the index.
+    /// Another program created the index.
     #[error("z3950d did not make the index {0}")]
     Foreign(String),
-    /// No other index can replace the index, because the name in the settings is its real name, or one of its other
-    /// aliases.
+    /// No reload can replace the index, because the settings do not name the alias from which its name is derived, but the index
+    /// itself or another one of its aliases.
     #[error(
         "{name} stands for the index {index}, which no reload can replace: those of {name} are {name}-1, {name}-2 and so on"
     )]
@@ -198,8 +198,9 @@ const BLOCKS: [(&str, &str); 3] = [
     ("/blocks/read_only", "index.blocks.read_only"),
 ];
 
-/// Returns the alias that is used to change an index. No other index ever has this alias, so no change can be made in an index
-/// that has replaced it; and because a change requires the alias, the engine does not create an index with that name.
+/// Returns the alias that is used to change an index. No other index ever has this alias, so no change can be made by mistake in
+/// an index that has replaced this one. Because a change requires the alias to exist, the engine does not create an index with
+/// the name of the alias.
 pub(super) fn write_name(index: &str) -> String {
     format!("{index}-write")
 }
@@ -361,7 +362,7 @@ impl ClusterIndex {
         self.state_of(&self.name).await
     }
 
-    /// Returns the state of the index with a name; `None` if there is none.
+    /// Returns the state of the index with this name or alias; `None` if there is none.
     pub(super) async fn state_of(&self, name: &str) -> Result<Option<IndexState>, IndexError> {
         let asked = self
             .link
@@ -419,7 +420,7 @@ impl ClusterIndex {
         Ok(format!("{}-{}", self.name, last + 1))
     }
 
-    /// Returns the index of an alias that only this program assigns; `None` if there is none.
+    /// Returns the state of the index that has an alias which only this program assigns; `None` if there is none.
     ///
     /// # Errors
     /// See [`IndexError`]; it is also an error if something else has this name.

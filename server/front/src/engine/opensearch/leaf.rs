@@ -206,7 +206,8 @@ fn clause_of(look: &Look<'_>) -> Clause {
     }
 }
 
-/// Returns the clause for the records with an entry in an index; all records, for the indexes `docid` and `any`.
+/// Returns the clause for the records with an entry in an index. For the indexes `docid` and `any`, these are all
+/// records.
 fn having(index: IndexId) -> Clause {
     match index {
         IndexId::DOCID | IndexId::ANY => Clause::Everything,

@@ -1,5 +1,5 @@
-//! Loads records by requests of some megabytes each, several at the same time. Changes of one record keep their
-//! order, because an identifier always belongs to the same lane, and a lane has only one request in flight.
+//! Loads records with requests of some megabytes each, several of which are in flight at the same time. Changes of one record
+//! keep their order, because an identifier always belongs to the same lane, and a lane has only one request in flight.
 
 mod bulk;
 
@@ -89,9 +89,9 @@ const REFRESH_TIME: Duration = Duration::from_secs(600);
 pub struct IndexLoadMark(Vec<oneshot::Receiver<LoadPart>>);
 
 impl ClusterIndex {
-    /// Begins a load: creates the index if it is missing and the work does not require one, and configures an empty index for
-    /// fast loading. If the cluster has not accepted any record for half a minute, `slow` is called with the time, once until a
-    /// record is accepted.
+    /// Begins a load: creates the index if it is missing, unless the work is to delete records, and configures an empty index
+    /// for fast loading. If the cluster has not accepted any record for half a minute, `slow` is called once with the time that
+    /// has passed. It can be called again after a record has been accepted.
     ///
     /// # Errors
     /// See [`IndexError`].
@@ -245,7 +245,7 @@ impl IndexLoad {
         }
     }
 
-    /// Adds a change; waits until its lane can accept it.
+    /// Waits until the lane of a change can accept it, and adds the change.
     ///
     /// # Errors
     /// See [`IndexLoadError`].

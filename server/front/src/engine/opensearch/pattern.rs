@@ -104,8 +104,8 @@ fn push_escaped(text: &mut String, character: char) {
     text.push(character);
 }
 
-/// Adds a regular expression; `None` if it has anchors within it, word boundaries, or classes that are too long. Anchors at its
-/// ends are not needed, because Lucene always matches complete terms.
+/// Adds a regular expression. Returns `None` if it contains anchors, word boundaries, or classes that are too long. Anchors at
+/// the ends are not needed, because Lucene always matches complete terms.
 fn push_regex(text: &mut String, regex: &str, alphabet: Alphabet) -> Option<()> {
     let inner = regex.strip_prefix("^(?:")?.strip_suffix(")$")?;
     let mut parser = ParserBuilder::new()

@@ -1,6 +1,6 @@
 //! A reload fills a new index while the old one still answers, and then moves the alias from the old to the new index in one
-//! request. Until then, the old index refuses changes, because they would be lost, and the new one has another alias, which shows
-//! that it is being filled.
+//! request. Until then, the old index refuses changes, because they would be lost, and the new index has a different alias, which
+//! shows that it is being filled.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ impl ClusterIndex {
         self.own_state(&filling_name(&self.name)).await
     }
 
-    /// Returns the alias of an index that was replaced, until it is deleted.
+    /// Returns the alias that a replaced index has until it is deleted.
     fn replaced_name(&self) -> String {
         format!("{}-replaced", self.name)
     }
@@ -111,7 +111,8 @@ impl ClusterIndex {
         Ok(load)
     }
 
-    /// Makes the index that is being replaced refuse changes, if these would be made in the new index.
+    /// Checks that no other index has the write alias of the new index, and makes the index that is being replaced refuse
+    /// changes.
     async fn close(
         &self,
         new: &IndexState,

@@ -133,7 +133,8 @@ fn spans_query(layout: &EngineLayout, index: IndexId, spans: &Spans) -> Result<V
     Ok(found.unwrap_or_else(nothing))
 }
 
-/// Returns the query for a phrase that is a complete entry, without its positions, if the index has complete entries.
+/// Returns the query for a phrase that must be a complete entry, which does not need the positions of words; `None` for
+/// any other phrase, or if the index does not store complete entries.
 fn whole_entry(layout: &EngineLayout, index: IndexId, spans: &Spans) -> Option<Value> {
     let Spans::Phrases(phrases) = spans else {
         return None;

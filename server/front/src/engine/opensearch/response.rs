@@ -1,4 +1,4 @@
-//! Parses records in responses of OpenSearch, for the index that `z3950d` itself makes.
+//! Parses records in responses of OpenSearch, for an index that `z3950d` itself creates.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -40,7 +40,7 @@ fn hit(plan: &Plan<'_>, hit: &Value) -> Option<Hit<u64>> {
 /// The number used in place of a missing one: the highest number of the engine.
 pub(super) const NO_NUMBER: u64 = u64::MAX >> 1;
 
-/// Returns the octets of a record in base64; empty if it is damaged.
+/// Decodes a record from base64. The result is empty if the record is damaged.
 fn octets_of(record: &Value) -> Bytes {
     let octets = record.as_str().and_then(|text| STANDARD.decode(text).ok());
     octets.unwrap_or_default().into()

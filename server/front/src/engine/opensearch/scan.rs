@@ -1,5 +1,5 @@
-//! Scan: terms around a start, read from the engine's dictionary of terms, each with its number of records
-//! (Z39.50-2003 §3.2.8.1).
+//! Scan: lists the terms around a start, each with its number of records, which are read from the engine's dictionary
+//! of terms (Z39.50-2003 §3.2.8.1).
 
 use serde_json::{Value, json};
 use z3950_asn1::bib1::diagnostics::Condition;
@@ -52,7 +52,7 @@ struct OwnList<'a> {
 }
 
 impl OwnList<'_> {
-    /// Returns the search of terms.
+    /// Returns the search that lists terms.
     fn search(&self, start: &str, from: Option<&str>, most: usize) -> Result<Value, Diagnostic> {
         let after = TermsAfter {
             field: self.field,

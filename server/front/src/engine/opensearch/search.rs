@@ -1,4 +1,4 @@
-//! Searches, presents and sorts records of this server's index by the code that all databases in engines share.
+//! Searches, presents and sorts records of this server's index with the code that all databases in engines share.
 
 use std::sync::Arc;
 

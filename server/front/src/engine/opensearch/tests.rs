@@ -1,5 +1,5 @@
-//! Tests of a database in front of a fake node: the requests that the node receives, and the results of its answers
-//! for a client.
+//! Tests of a database in front of a fake node: the requests that the node receives, and what its answers mean for a
+//! client.
 
 use std::sync::{Arc, Mutex};
 
@@ -83,7 +83,7 @@ async fn audit_missing_parts_are_named() {
     }
 }
 
-/// The records are counted once, whatever the answer; the number is not known if the index is incomplete.
+/// The records are counted once, whatever the answer is. Their number is not known if the index is incomplete.
 #[tokio::test]
 async fn audit_all_records_are_counted_for_the_metrics() {
     let whole = answer(7, []);
@@ -104,7 +104,7 @@ async fn audit_all_records_are_counted_for_the_metrics() {
     }
 }
 
-/// The results of answers: the number of records and of failed sources, or the condition of the diagnostic.
+/// Each answer results in a number of records and of failed sources, or in the condition of a diagnostic.
 #[tokio::test]
 async fn incomplete_and_unexpected_answers_are_distinguished() {
     let with = |changes: &[(&str, Value)]| changed(answer(2, [1, 2]), changes);

@@ -32,7 +32,7 @@ const AT_ONCE: usize = 100;
 /// The maximum number of octets of the answer to a change.
 const OUTCOME_OCTETS: usize = 16 * 1024;
 
-/// The version of a record before the update, which reveals changes by others.
+/// The version of a record before the update, which reveals whether somebody else has changed the record since.
 #[derive(Clone, Copy, Debug)]
 struct Version {
     sequence: u64,
@@ -42,7 +42,7 @@ struct Version {
 /// The state of a record during an update.
 #[derive(Clone, Debug, Default)]
 struct State {
-    /// Its version in the engine; `None` if it does not exist.
+    /// The version of the record in the engine; `None` if the record does not exist.
     version: Option<Version>,
     /// The record with all changes so far.
     record: Option<MarcRecord>,
@@ -122,7 +122,7 @@ impl ClusterDatabase {
     /// they belong.
     ///
     /// # Errors
-    /// Condition 109 if the engine does not answer, or its answer comes from another index than before; condition 2 for
+    /// Condition 109 if the engine does not answer, or its answer comes from a different index than before; condition 2 for
     /// a damaged record.
     async fn look_up(
         &self,

@@ -1,4 +1,4 @@
-//! Tests of the limits of clauses, at each limit and one beyond it.
+//! Tests of the limits of clauses, with queries that reach each limit and queries that exceed it by one.
 
 use z3950_asn1::apdu::{Operator, RpnQuery, RpnRpnOp, RpnStructure};
 use z3950_asn1::oid::BIB_1;

@@ -1,5 +1,5 @@
-//! Requests with many changes, and the result of each change: the status of an answer says nothing about the single
-//! changes.
+//! Sends requests with many changes, and reads the result of each change from the answer, because the status of an
+//! answer says nothing about the individual changes.
 
 use std::collections::HashMap;
 use std::pin::pin;
@@ -31,7 +31,7 @@ const MOST_ANSWER: usize = 32 << 20;
 /// The place of a record in the input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RecordPlace {
-    /// The number of the file among the input files.
+    /// The index of the file among the input files, from 0.
     pub file: usize,
     /// The number of the record in the file, from 1.
     pub number: u64,
@@ -135,7 +135,7 @@ enum Outcome {
     Refused(String),
 }
 
-/// Sends changes to an index; all lanes of a load share it.
+/// Sends changes to an index. All lanes of a load share the same sender.
 pub(super) struct Bulk {
     link: Arc<Link>,
     path: String,
@@ -276,7 +276,8 @@ fn temporary(failure: Failure) -> Result<(String, Duration), IndexLoadError> {
     Ok((words, least))
 }
 
-/// Sorts changes by their results. Returns the changes to send again, with the reason for the last one.
+/// Sorts changes by their results. Returns the changes to send again, with the reason why the last of them was not
+/// accepted.
 fn sort(
     changes: Vec<IndexChange>,
     answer: &Value,
@@ -429,7 +430,8 @@ mod tests {
         );
     }
 
-    /// Sends changes to a node that returns these answers in turn; returns the results and the identifiers in each request.
+    /// Sends changes to a node that returns these answers in turn. Returns the results and the identifiers in each
+    /// request.
     async fn sent(
         ids: &[&str],
         answers: Vec<FakeAnswer>,
