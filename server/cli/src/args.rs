@@ -33,7 +33,7 @@ pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Option<DaemonCommand>,
 
-    /// Files or folders of records. Each is served as a database of the same name: books.mrc is the database books
+    /// Files or folders of records, each served as a database of the same name; books.mrc is the database books
     #[arg(value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
 

@@ -57,8 +57,7 @@ pub(crate) struct LoadArguments {
     #[arg(long)]
     pub(crate) delete: bool,
 
-    /// Fill a new index while the old one answers searches, and then replace the old one. Meanwhile, the old index accepts no
-    /// changes
+    /// Fill a new index while the old one answers, and then replace the old one. Meanwhile, the old index accepts no changes
     #[arg(long, conflicts_with_all = ["update", "delete"])]
     pub(crate) reload: bool,
 
