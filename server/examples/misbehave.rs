@@ -1,4 +1,4 @@
-//! Faults by rule: the first search is answered by a diagnostic, and the second search is not answered.
+//! Faults by rule: the server answers the first search with a diagnostic, and does not answer the second search.
 
 use std::error::Error;
 use std::time::Duration;

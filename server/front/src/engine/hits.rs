@@ -106,8 +106,8 @@ impl<L: Leaf> EngineHits<L> {
         self.ids.get()
     }
 
-    /// Keeps the identifiers of the records, and returns the identifiers that are kept, which may have been known before.
-    /// Returns `None` if these are apparently not the records that the search found.
+    /// Keeps the identifiers of the records, unless some are known already, and returns the identifiers that are kept. Returns
+    /// `None` if `ids` apparently do not belong to the records that the search found.
     pub(super) fn keep(&self, count: usize, ids: Vec<L::Id>) -> Option<&Arc<[L::Id]>> {
         let first = self.first.iter().map(|hit| &hit.id);
         let is_same = count == self.count && first.zip(&ids).all(|(one, other)| one == other);

@@ -69,8 +69,8 @@ pub enum IndexError {
     /// Another program created the index.
     #[error("z3950d did not make the index {0}")]
     Foreign(String),
-    /// No reload can replace the index, because the settings do not name the alias from which its name is derived, but the index
-    /// itself or another one of its aliases.
+    /// No reload can replace the index, because the settings name the index itself or another alias of it, and not the alias
+    /// from which the name of the index is derived.
     #[error(
         "{name} stands for the index {index}, which no reload can replace: those of {name} are {name}-1, {name}-2 and so on"
     )]
