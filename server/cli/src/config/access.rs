@@ -103,8 +103,8 @@ settings! {
         "sessions": Number(Count, 0, |user| &mut user.sessions);
     }
 
-    /// A user for whom the file contains only a hash of the password: Argon2id in the PHC string format, as printed by `z3950d
-    /// hash-password`.
+    /// A user for whom the file contains only a hash of the password, which `z3950d hash-password` prints: Argon2id in the PHC
+    /// string format.
     HASHED_USER "[[access.user]]": User = User::default() => {
         ///name = "eve"
         "name": Other(|_, _| ());
