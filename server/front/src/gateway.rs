@@ -1,4 +1,4 @@
-//! The gateway of RFC 1630: `z39.50r`, `z39.50s` and `gopher` URLs are followed on behalf of HTTP clients. URLs of the gateway's
+//! The gateway of RFC 1630, which follows `z39.50r`, `z39.50s` and `gopher` URLs on behalf of HTTP clients. URLs of the gateway's
 //! own server are answered in a session with that server; other servers are contacted only if the settings allow it.
 
 mod addresses;
@@ -47,24 +47,24 @@ use crate::layout::{PageLayout, redirect, style};
 use crate::own::{admitted, own_client};
 use crate::text::{chain, clean, encoded};
 
-/// The database name that means all databases of a server, unless a database has this name.
+/// The database name that stands for all databases of a server, unless a database is really called so.
 const ALL_DATABASES: &str = "Default";
 
 /// The options of a gateway.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct GatewayOptions {
-    /// The servers that the gateway may contact; by default, only its own.
+    /// The servers that the gateway may contact. By default, it may contact only its own server.
     pub targets: GatewayTargets,
     /// The maximum time for following one URL; by default, 20 seconds.
     pub time: Duration,
     /// The maximum number of octets of a record or item; by default, 8 MiB.
     pub octets: usize,
-    /// The maximum number of URLs that are followed at once; by default, 64. Further requests get status 429.
+    /// The maximum number of URLs that are followed at the same time; by default, 64. Further requests get status 429.
     pub requests: usize,
-    /// The maximum number of URLs that are followed at once for one client address; by default, 8.
+    /// The maximum number of URLs that are followed at the same time for one client address; by default, 8.
     pub requests_per_address: usize,
-    /// Whether there is a search page at `/search`. `z39.50s` URLs are redirected to it.
+    /// Whether there is a search page at `/search`. If there is, `z39.50s` URLs are redirected to it.
     pub has_page: bool,
 }
 
@@ -102,7 +102,7 @@ impl Gateway {
         Self::with_resolver(options, profiles, Arc::new(SystemResolver))
     }
 
-    /// Creates a gateway with these profiles that uses another resolver of host names.
+    /// Creates a gateway that uses these profiles for the servers they describe, and resolves host names with `resolver`.
     pub fn with_resolver(
         options: GatewayOptions,
         profiles: impl Into<Arc<Profiles>>,
@@ -187,7 +187,7 @@ impl Gateway {
         }
     }
 
-    /// Redirects to the search page, with the databases of a URL chosen.
+    /// Returns a redirect to the search page, on which the databases of the URL are selected.
     async fn search_form(
         &self,
         url: &Z3950Url,
@@ -200,8 +200,8 @@ impl Gateway {
             return Err(GatewayFailure::new(StatusCode::NOT_FOUND, words));
         }
         let passage = self.passage(url.host(), url.port(), asked, client)?;
-        // Only a client with the right password sees certain databases, so the list would reveal whether a password is right.
-        // Therefore the password is checked as in a session.
+        // Some databases are visible only with the right password, so this answer would reveal whether a password is right. The
+        // password is therefore checked first, as for a session.
         if client.login().is_some() {
             self.admit(client).await?;
         }
@@ -209,7 +209,8 @@ impl Gateway {
             Passage::Own => {
                 let names = url.databases().iter().map(ToString::to_string);
                 let names: Vec<String> = names.collect();
-                // A client that may do nothing without a login sees no databases. It is asked to log in when it uses a database.
+                // A client that must log in first sees no databases, so their names cannot be checked yet. It has to log in when
+                // it uses one of them.
                 let is_known = client.login_status() != LoginStatus::Stranger;
                 let catalogues = Catalogues::of(client);
                 let is_there = |name: &&String| !is_known || catalogues.has(name);
@@ -274,7 +275,7 @@ impl Gateway {
         })
     }
 
-    /// Fetches a record within the limits.
+    /// Fetches the record of a URL within the gateway's limits.
     async fn record(
         &self,
         url: &Z3950Url,
@@ -325,7 +326,8 @@ impl Gateway {
         }
     }
 
-    /// Fetches a Gopher item within the limits. Items of this server are refused, because it does not have any.
+    /// Fetches the Gopher item of a URL within the gateway's limits. URLs of this server are refused, because it does not serve
+    /// Gopher.
     async fn gopher(
         &self,
         url: &GopherUrl,
@@ -395,10 +397,10 @@ impl Web for Gateway {
     }
 }
 
-/// Checks that the server's profile does not have credentials, because these are for the library's users only.
+/// Checks that the client may use the credentials of the server's profile, which are only for users of this server.
 ///
 /// # Errors
-/// Fails if the profile has credentials.
+/// Fails if the profile has credentials and the client is not logged in as a user.
 fn refuse_credentials(
     profiles: &Profiles,
     url: &Z3950Url,

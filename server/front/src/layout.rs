@@ -1,4 +1,5 @@
-//! The common parts of all pages: the frame with its style sheet, and the headers that keep out scripts and other sites.
+//! The parts that all pages share: the frame with its style sheet, and the headers that block scripts and embedding in other
+//! sites.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -19,7 +20,8 @@ const POLICY: &str = "default-src 'none'; style-src 'self'; form-action 'self'; 
 /// The frame around each page.
 #[derive(Clone, Debug)]
 pub(crate) struct PageLayout {
-    /// The path of the style sheet. The path changes with the contents, so browsers can cache them for ever.
+    /// The path of the style sheet. The path changes whenever the style sheet does, so browsers can cache the style sheet for
+    /// ever.
     pub(crate) style_path: String,
     /// Whether there is a search page, to which the frame links.
     pub(crate) has_search: bool,

@@ -26,7 +26,7 @@ pub(crate) fn own_client(asker: &WebClient, mut options: ClientOptions) -> Clien
 /// Checks whether this server admits the client.
 ///
 /// # Errors
-/// The HTTP status of the refusal, and its reason in words.
+/// Fails with the HTTP status and the reason of the refusal.
 pub(crate) async fn admitted(client: &WebClient) -> Result<(), (StatusCode, String)> {
     let own = own_client(client, ClientOptions::default());
     if let Err(error) = own.connect(OWN).await {
@@ -47,8 +47,8 @@ pub(crate) async fn admitted(client: &WebClient) -> Result<(), (StatusCode, Stri
 }
 
 /// Returns the HTTP status for a session that this server refused. It is 401, which makes browsers ask for a user and a password,
-/// unless these would not help: the address of the client is blocked, it has guessed too many passwords to have another one
-/// checked, or its user has all the sessions that it may have.
+/// unless these would not help. They do not help if the client's address is blocked, if too many wrong passwords came from it, or
+/// if the user already has the maximum number of sessions.
 pub(crate) fn refusal_status(diagnostics: &[DiagRec]) -> StatusCode {
     let of_condition = |one: &DiagRec| match one {
         DiagRec::DefaultFormat(one) => match Condition(one.condition) {

@@ -24,7 +24,8 @@ const FAILURE: usize = 2000;
 /// The value of Retry-After, in seconds, for a client that is refused because all slots are taken.
 const RETRY_SECONDS: u16 = 2;
 
-/// Returns the record in the first of `forms` in which it can be written, if it has at most `most` octets in that form.
+/// Returns an answer with the record in the first of `forms` in which it can be written. Fails if the record is damaged, or has
+/// more than `most` octets in that form.
 pub(super) fn of_record(
     layout: &PageLayout,
     most: usize,
@@ -160,6 +161,6 @@ struct FailurePage<'a> {
     title: &'a str,
     words: &'a str,
     links: &'a [GatewayLink],
-    /// The form with the URL, so that it can be corrected; `None` without a search page.
+    /// A form that contains the URL, so that the user can correct it; `None` if there is no search page.
     form: Option<SearchForm>,
 }

@@ -14,7 +14,7 @@ use crate::text::printable;
 #[derive(Clone, Debug)]
 pub(super) struct GatewayContent {
     pub(super) media_type: &'static str,
-    /// The extension of the file to download; `None` for contents that browsers show.
+    /// The file name extension of a download; `None` for contents that browsers display.
     pub(super) extension: Option<&'static str>,
     pub(super) octets: Bytes,
 }
@@ -54,7 +54,8 @@ impl GatewayContent {
     }
 }
 
-/// Creates the contents for a record from this source in a form; `None` for the HTML form, or if the record cannot have the form.
+/// Converts a record from this source to a form. Returns `None` for the HTML form, and if the record cannot be converted to the
+/// form.
 pub(super) fn of_record(
     record: &Record,
     source: &str,
@@ -95,8 +96,7 @@ pub(super) fn of_record(
     }
 }
 
-/// Creates the contents for a Gopher item. An item that is not text always gets a media type that browsers never
-/// display.
+/// Converts a Gopher item. An item that is not text always gets a media type that browsers download instead of displaying it.
 pub(super) fn of_gopher(reply: &Reply, is_raw: bool) -> Option<GatewayContent> {
     Some(match &reply.body {
         _ if is_raw => return GatewayContent::file(OCTETS, "bin", reply.octets.clone()),

@@ -1,5 +1,5 @@
-//! The reasons why a URL has no record: an HTTP status and a problem description (RFC 9457). Its members `outcome`, `hits` and
-//! `diagnostic` are those of `z3950 get --json`.
+//! The reasons why a URL could not be followed, as an HTTP status and a problem description (RFC 9457). The members `outcome`,
+//! `hits` and `diagnostic` of the description are the same as those of `z3950 get --json`.
 
 use std::io;
 
@@ -22,14 +22,14 @@ use crate::text::{chain, clean, encoded};
 #[derive(Clone, Debug)]
 pub(super) struct GatewayFailure {
     pub(super) status: StatusCode,
-    /// The name of the outcome; `None` if nothing was retrieved.
+    /// The name of the retrieval's outcome; `None` if no retrieval was attempted.
     outcome: Option<OutcomeName>,
     pub(super) words: String,
     hits: Option<u64>,
     diagnostic: Option<Box<DiagRec>>,
-    /// Links to alternatives, such as the URLs of several records.
+    /// Links to alternatives, such as the same URL with only one of its databases.
     pub(super) links: Vec<GatewayLink>,
-    /// Whether the server was reached but did not answer in time, which is status 504.
+    /// Whether the gateway's time limit was reached before the server answered. The status is then 504.
     is_late: bool,
 }
 
@@ -63,7 +63,7 @@ impl GatewayFailure {
         Self::new(StatusCode::FORBIDDEN, words).named(OutcomeName::AccessRefused)
     }
 
-    /// Creates a failure for an answer that does not come in time.
+    /// Creates a failure for a server that did not answer within the time limit.
     pub(super) fn late() -> Self {
         let words = "the server has not answered in time";
         let late = Self::new(StatusCode::GATEWAY_TIMEOUT, words).named(OutcomeName::Unavailable);
@@ -82,14 +82,14 @@ impl GatewayFailure {
         }
     }
 
-    /// Creates a failure for a record that is incomplete.
+    /// Creates a failure for a damaged record.
     pub(super) fn damaged(why: &str) -> Self {
         let words = format!("the record is damaged: {why}; &format=raw gives its octets");
         Self::new(StatusCode::BAD_GATEWAY, words).named(OutcomeName::ProtocolError)
     }
 
-    /// Creates a failure for an outcome without a record. `own` is the client if this server itself was asked; `None` for another
-    /// server.
+    /// Creates a failure for an outcome without a record. `own` is the client if the URL leads to this server, and `None` if it
+    /// leads to another server.
     pub(super) fn of_outcome(outcome: &Outcome, url: &Z3950Url, own: Option<&WebClient>) -> Self {
         if let Some(refusal) = Self::of_special(outcome) {
             return refusal;
@@ -146,7 +146,7 @@ impl GatewayFailure {
         }
     }
 
-    /// Adds a link to the page with all records of the URL.
+    /// Adds a link to the search page that lists all records of the URL.
     pub(super) fn with_list(mut self, url: &Z3950Url) -> Self {
         if let Some(path) = listed(url) {
             let words = match self.hits {
@@ -250,7 +250,7 @@ fn condition(diagnostic: &DiagRec) -> Option<Condition> {
     }
 }
 
-/// Returns the URL with each of its databases alone; empty if it has only one database.
+/// Returns links to the same URL with each of its databases alone. There are none if the URL has only one database.
 fn in_each_database(url: &Z3950Url) -> Vec<GatewayLink> {
     let databases = url.databases();
     let alone = databases.iter().filter(|_| databases.len() > 1);
@@ -264,7 +264,7 @@ fn in_each_database(url: &Z3950Url) -> Vec<GatewayLink> {
     links.collect()
 }
 
-/// Returns the path of the page's search for the records of a URL; `None` for a docid that is not UTF-8.
+/// Returns the path of the search page that lists the records of a URL; `None` if the URL has no docid, or one that is not UTF-8.
 fn listed(url: &Z3950Url) -> Option<String> {
     let docid = url.docid()?.as_bytes().to_vec();
     let query = Query::docid(String::from_utf8(docid).ok()?).to_string();

@@ -34,7 +34,7 @@ pub(super) struct GatewayRequest {
     pub(super) is_whole_target: bool,
 }
 
-/// Returns whether a request target is for the gateway: a URL that it follows, or one that it has to refuse.
+/// Returns whether a request target is for the gateway, which follows the URL in it or refuses to.
 pub(super) fn is_for_gateway(target: &Uri) -> bool {
     match target.scheme_str() {
         // The target of a request for this server itself may be an absolute URL (RFC 9112 §3.2.2).
@@ -107,7 +107,7 @@ fn in_path(target: &Uri) -> Option<String> {
     Some(format!("{scheme}:{slashes}{rest}{query}"))
 }
 
-/// Returns whether the path of a database with this name belongs to the gateway, or begins like a URL.
+/// Returns whether the path of a database with this name would belong to the gateway: it is `/get`, or begins like a URL.
 pub(super) fn is_path(name: &str) -> bool {
     let is_get = GET
         .strip_prefix('/')
@@ -140,7 +140,7 @@ fn parameter(query: &str, name: &str) -> Result<Option<String>, String> {
     if values.next().is_some() {
         return Err(format!("there are several parameters {name}"));
     }
-    // A form writes the spaces around a pasted URL as plus signs.
+    // An HTML form encodes the spaces around a pasted URL as plus signs.
     let value = match value.strip_prefix('+') {
         Some(rest) => rest.trim_matches('+'),
         None => value,

@@ -19,7 +19,7 @@ pub(super) enum Representation {
     Raw,
 }
 
-/// ISO 2709; unchanged if the record was received in it (RFC 2220).
+/// ISO 2709 (RFC 2220). A record that was received in this format is passed on unchanged.
 const MARC: Representation = Representation::File("marc");
 /// MARCXML (RFC 6207).
 const MARCXML: Representation = Representation::File("marcxml");
@@ -78,7 +78,8 @@ impl Accept {
         Self(ranges.filter_map(range).take(MAX_RANGES).collect())
     }
 
-    /// Returns the acceptable forms of a record, best first. Forms of equal weight are sorted by the record syntax in the URL.
+    /// Returns the acceptable forms of a record, best first. Among forms of equal weight, the record syntax in the URL determines
+    /// the order.
     pub(super) fn ranked(&self, requested: Option<Oid>) -> Vec<Representation> {
         use Representation::{Html, Text, Xml};
         let mut forms = match requested {

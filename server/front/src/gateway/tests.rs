@@ -224,7 +224,7 @@ async fn failures_are_statuses_with_words() {
     assert!(head.to_ascii_lowercase().contains(location), "{head}");
 }
 
-/// A gateway refuses what it cannot carry out (RFC 1630), in every form of request.
+/// The gateway must refuse URLs that it cannot follow (RFC 1630), in every form of request.
 #[tokio::test(flavor = "multi_thread")]
 async fn audit_r_e6_other_schemes_and_unknown_databases_are_refused() {
     let site = Site::new(|options| options.has_page = true);

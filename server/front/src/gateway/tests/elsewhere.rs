@@ -1,4 +1,4 @@
-//! Tests of other servers: the permission to contact them, their addresses, and their failures.
+//! Tests of URLs that lead to other servers: the permission to contact these servers, their addresses, and their failures.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -314,7 +314,7 @@ async fn pauses_of_profiles_hold_across_requests() {
     for found in futures_util::future::join_all(all).await {
         assert!(found.starts_with("200 "), "{found}");
     }
-    // The retrievals need at least one Init and four searches in all, with a pause between each two requests.
+    // The retrievals need at least one Init and four searches in all, with a pause between any two consecutive requests.
     assert!(begun.elapsed() >= pause * 4, "{:?}", begun.elapsed());
 }
 

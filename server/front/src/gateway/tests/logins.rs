@@ -1,4 +1,4 @@
-//! Tests of the access to other servers: the clients that may use it, and the credentials sent.
+//! Tests of access to other servers: the clients for which they are contacted, and the credentials sent to them.
 
 use std::sync::Arc;
 use std::time::Duration;
