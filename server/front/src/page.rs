@@ -1,5 +1,5 @@
-//! The page for people: a search form, the hits of each database as soon as they arrive, records with their holdings, and
-//! downloads. The page does not use scripts, and searches in sessions with its own server on behalf of the client.
+//! The search page for people: a search form, the hits of each database as soon as they arrive, records with their holdings, and
+//! downloads. The page does not use scripts. Its searches run in sessions with its own server, on behalf of the client.
 
 mod asked;
 mod download;
@@ -39,7 +39,7 @@ const RESERVED_NAMES: [&str; 3] = ["search", "get", "targets"];
 /// An icon that browsers request from every site; this server does not have it.
 const ICON: &str = "favicon.ico";
 
-/// The number of records in a list.
+/// The maximum number of records in a list on the page.
 const PAGE: u64 = 10;
 /// The maximum number of records in a file of all records found.
 const MAX_FILE: u64 = 1000;
@@ -57,7 +57,7 @@ pub struct CataloguePage {
     suggestion_time: Duration,
 }
 
-/// The maximum time for a suggestion.
+/// The default of the maximum time for suggesting another spelling.
 const SUGGESTION_TIME: Duration = Duration::from_secs(2);
 
 impl CataloguePage {
@@ -259,7 +259,8 @@ impl Web for CataloguePage {
         }
     }
 
-    /// Answers browsers with a page; other clients get the diagnostic of SRU, as do requests with parameters of SRU.
+    /// Answers browsers with a page. Returns `None` for other clients and for requests with SRU parameters, which get an SRU
+    /// diagnostic.
     fn missing(&self, head: &Parts) -> Option<PageAnswer> {
         let accepted = head.headers.get_all(ACCEPT).iter();
         let accepted = Accept::read(accepted.filter_map(|value| value.to_str().ok()));
@@ -278,7 +279,7 @@ impl Web for CataloguePage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PagePath {
     Page,
-    /// Another spelling of a page's path: in capitals, with percent signs, or with a slash at the end.
+    /// Another spelling of a page's path: in capitals, percent-encoded, or with a slash at the end.
     Alias(&'static str),
     /// A reserved path without a page.
     Nothing,
@@ -337,7 +338,7 @@ struct Failed<'a> {
     form: Option<SearchForm>,
 }
 
-/// Returns the answer for a client without a valid user name and password, which makes browsers ask for them.
+/// Returns the message for a client that has not sent a valid user name and password.
 fn asks_for_login(client: &WebClient) -> String {
     let known = match client.login() {
         Some(_) => "This server does not know the user, or the password is wrong.",

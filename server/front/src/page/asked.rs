@@ -1,4 +1,5 @@
-//! Interprets the text that was typed: a URL, an identifier, or a query in one of four languages; and describes it on the page.
+//! Interprets the text that was typed as a URL, an identifier, or a query in one of four languages, and describes the
+//! interpretation on the page.
 
 use z3950::Query;
 use z3950::lookup::{Identifier, Kind};
@@ -26,8 +27,7 @@ impl PageQuery {
     /// [`Language::of_typed`] determines the language of the query.
     ///
     /// # Errors
-    /// Fails if the query is malformed. The message gives the reason and the position of the fault, counted in
-    /// characters from 1.
+    /// Fails if the query is malformed. The message gives the reason and the position of the error, counted in characters from 1.
     pub(super) fn read(text: &str) -> Result<Self, String> {
         let is_prefixed = Language::prefixed(text).is_some();
         if !is_prefixed {
@@ -99,7 +99,7 @@ fn in_words(identifier: &Identifier) -> String {
     }
 }
 
-/// Returns the identifiers in the text, on the assumption that it consists of identifiers.
+/// Parses the text as a list of identifiers. Returns an empty list if the text is anything else.
 fn identifiers(text: &str) -> Vec<Identifier> {
     Identifier::read_all(text, None).unwrap_or_default()
 }

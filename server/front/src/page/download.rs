@@ -1,5 +1,5 @@
-//! Downloads of a record, of a list, or of everything found in one or several databases. If records cannot be in the file, a page
-//! that lists them comes first.
+//! Downloads of a record, of a list, or of everything found in one or several databases. If some records cannot be written to the
+//! file, a page that lists them is shown first.
 
 use std::pin::pin;
 
@@ -22,7 +22,7 @@ use crate::text::{clean, described};
 const STEP: u64 = 100;
 /// The maximum number of octets in a file of several records.
 const MAX_OCTETS: usize = 16 << 20;
-/// The maximum number of records that are listed because they cannot be in a file.
+/// The maximum number of records that the page lists because they cannot be written to the file.
 const MAX_LEFT_OUT: usize = 100;
 
 impl CataloguePage {
@@ -42,8 +42,8 @@ impl CataloguePage {
         };
         let mut file = RecordFile::new(format);
         let targets = &search.targets;
-        // To choose the best record, all databases are read together. A file of all records has one database after the other, so
-        // they are read one at a time.
+        // To choose the best record, all databases are read together. A file of all records contains one database after the
+        // other, so the databases are read one at a time.
         let together = if search.is_for_best() {
             targets.len().max(1)
         } else {
@@ -123,9 +123,9 @@ struct RecordFile {
     /// The total number of octets of the records in the file.
     octets: usize,
     left_out: Vec<LeftOutRecord>,
-    /// The number of records so far, in the file or left out.
+    /// The number of records processed so far, both written to the file and left out.
     count: u64,
-    /// The first failure of a server that has the records.
+    /// The first error that occurred while records were retrieved.
     failed: Option<Error>,
     /// Whether any of the records left out can be in a file of another format.
     has_other_form: bool,
@@ -228,7 +228,7 @@ impl RecordFile {
         }
     }
 
-    /// Returns the file as an HTTP answer. The name of an incomplete file says so.
+    /// Returns the file as an HTTP answer. The name of an incomplete file contains `incomplete`.
     fn answer(self, is_complete: bool) -> PageAnswer {
         let octets = match self.alone {
             Some(_) => self.written.concat(),

@@ -1,5 +1,5 @@
-//! Facets: the most frequent terms of subjects, authors and years among the records found in a database, as links that narrow the
-//! search (facets of Index Data, 1.2.840.10003.10.1000.81.5).
+//! Shows facets: the most frequent subjects, authors and years of the records found in a database, as links that narrow the
+//! search. The facets have the form defined by Index Data (1.2.840.10003.10.1000.81.5).
 
 use std::slice;
 
@@ -55,7 +55,7 @@ struct FacetGroup {
     terms: Vec<FacetLink>,
 }
 
-/// A term with a link to the search that it narrows.
+/// A term, with a link to the search narrowed to this term.
 struct FacetLink {
     term: String,
     count: i64,

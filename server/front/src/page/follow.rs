@@ -11,7 +11,8 @@ use crate::layout::redirect;
 use crate::text::encoded;
 
 impl CataloguePage {
-    /// Redirects the client to the form or the gateway, which follows the URL.
+    /// Redirects the client to the form if the URL is that of a database of this server, and otherwise to the gateway, which
+    /// follows the URL.
     pub(super) fn follow(&self, client: &WebClient, parameters: &Parameters) -> PageAnswer {
         let url = &parameters.query;
         let catalogues = Catalogues::of(client);

@@ -47,7 +47,8 @@ impl PageSearch {
         web: WebClient,
     ) -> Result<Self, Error> {
         let mut options = ClientOptions::default();
-        // A session that is no longer used is closed at once, to make room for another session of this request.
+        // A session that is no longer used is closed at once, because it would count towards the limits when this request opens
+        // another session.
         options.idle_time = Some(Duration::ZERO);
         let client = own_client(&web, options);
         let own = client.target(OWN)?;
@@ -80,9 +81,9 @@ impl PageSearch {
         Ok(search)
     }
 
-    /// Decides whether to retrieve the best record of an identifier or all its records. For a narrowed or sorted search, and beyond
-    /// the first records, an identifier is replaced by the query that finds its records. Alternative searches are tried only for the
-    /// original query, not for the narrowed one.
+    /// Decides whether to retrieve the best record of an identifier or all its records. If the search is narrowed or sorted, or
+    /// does not start with the first record, an identifier is replaced by the query that finds its records. Alternative searches
+    /// are tried only for the original query, not for the narrowed one.
     async fn choose_records(&mut self) -> Result<(), Error> {
         let Parameters {
             narrowings,
@@ -168,7 +169,7 @@ impl PageSearch {
     }
 
     /// Searches all databases. Yields the answer of each database as soon as it arrives, with its index in
-    /// [`targets`](Self::targets) and its records as OPAC records. If only the best record of all is requested, the
+    /// [`targets`](Self::targets) and its records as OPAC records. If only the best record of all is requested, the answers of
     /// databases that found records are yielded after it has been chosen.
     pub(super) fn answers(
         &self,
@@ -178,8 +179,9 @@ impl PageSearch {
         self.answers_in(&self.targets, (start, count), RecordForm::with_holdings())
     }
 
-    /// Searches some of the databases, with records in the given form; yields answers like [`answers`](Self::answers). Records
-    /// that cannot be sent in this form are requested as XML, because ISO 2709 limits the length of a record.
+    /// Searches some of the databases for records in the given form, and yields their answers like [`answers`](Self::answers).
+    /// Records that cannot be sent in this form are requested as XML, which does not limit the length of a record as ISO 2709
+    /// does.
     pub(super) fn answers_in(
         &self,
         databases: &[String],
@@ -196,8 +198,8 @@ impl PageSearch {
         // All answers are completed concurrently, so that repeating a search in one database does not delay the other databases.
         let at_once = databases.len().max(1);
         let answers = answers.flatten().map(move |(place, mut answer)| {
-            // An identifier is always searched for in several indexes. A note names the index that found it only if the search
-            // does not have the default fallbacks.
+            // An identifier is always searched for in several indexes. A note names the index that found it only if alternative
+            // searches were requested.
             let found = answer
                 .found
                 .as_ref()
@@ -252,7 +254,7 @@ impl DatabaseAnswer {
         !wanted.sort.is_empty() && self.failure.as_ref().is_some_and(is_refused)
     }
 
-    /// Returns the answer to the search without an order, with a note that says why.
+    /// Repeats the search without sorting. Returns the new answer, with a note that says why its records are not sorted.
     async fn repeated(
         self,
         client: &Client,
@@ -293,7 +295,8 @@ impl DatabaseAnswer {
         Some(missing)
     }
 
-    /// Adds the records received on the second request, in place of the failed ones.
+    /// Adds the records received in response to the second request, in place of those that could not be retrieved by the first
+    /// one.
     async fn fill(&mut self, mut events: Events, wanted: &Wanted) {
         while let Some(event) = events.next().await {
             let Event::Record {

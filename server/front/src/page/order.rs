@@ -31,7 +31,7 @@ impl ListOrder {
         }
     }
 
-    /// Returns the title on the page.
+    /// Returns the title of the order on the page.
     pub(super) fn title(self) -> &'static str {
         match self {
             Self::Title => "title",
@@ -53,7 +53,7 @@ impl ListOrder {
         key.map(SortKeySpec::from).into_iter().collect()
     }
 
-    /// Returns the Use value of the index that the keys name.
+    /// Returns the Bib-1 Use value of the index by which the keys sort.
     pub(super) fn use_value(self) -> i64 {
         match self {
             Self::Title => USE_TITLE,

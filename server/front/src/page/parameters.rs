@@ -14,7 +14,7 @@ pub(super) struct Parameters {
     pub(super) targets: Vec<String>,
     /// The only database of [`targets`](Self::targets) whose records are shown; `None` for all of them.
     pub(super) within: Option<String>,
-    /// The choices to tick in the form; if they are given, the form is shown without searching.
+    /// The databases to tick in the form: all or none. If this is given, the form is shown and nothing is searched.
     pub(super) ticks: Option<Ticks>,
     /// The terms that narrow the search.
     pub(super) narrowings: Vec<Narrowing>,
@@ -22,7 +22,7 @@ pub(super) struct Parameters {
     pub(super) has_fallback: bool,
     /// Whether only the best record of an identifier is requested.
     pub(super) has_best: bool,
-    /// The order of the records; `None` for the order in which the database has them.
+    /// The order of the records; `None` for the order in which the database returns them.
     pub(super) sort: Option<ListOrder>,
     /// The position of the first record of the list, from 1.
     pub(super) start: Option<u64>,
@@ -30,9 +30,9 @@ pub(super) struct Parameters {
     pub(super) at: Option<u64>,
     /// The name of the file format of a download.
     pub(super) format: Option<String>,
-    /// Whether a download has all records found, and not only those of the list.
+    /// Whether a download contains all records found, and not only those of the list.
     pub(super) has_all: bool,
-    /// Whether a download may leave out records that its format cannot hold.
+    /// Whether a download may leave out records that cannot be written in its format.
     pub(super) may_be_incomplete: bool,
 }
 
@@ -164,8 +164,8 @@ impl Parameters {
         narrowed.link(target, &[])
     }
 
-    /// Returns the path and query string for the search without this term. Without any terms, the search is in all its databases
-    /// again.
+    /// Returns the path and query string for the search without this term. If no terms remain, the link shows the records of all
+    /// databases of the search again.
     pub(super) fn widened_link(&self, term: &Narrowing) -> String {
         let mut wider = self.clone();
         wider.narrowings.retain(|other| other != term);
@@ -181,7 +181,7 @@ impl Parameters {
 pub(super) struct NarrowingField {
     /// The name of the field in facets, and in the parameter `narrow`.
     pub(super) name: &'static str,
-    /// The title on the page.
+    /// The title of the field on the page.
     pub(super) title: &'static str,
     /// The Use attribute of Bib-1 that searches for the field's terms.
     pub(super) access: i64,

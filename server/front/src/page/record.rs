@@ -1,4 +1,4 @@
-//! The page of a single record: with labels, holdings, its URL, and as MARC.
+//! The page of a single record, which shows the record with labels and as MARC, its holdings, and its URL.
 
 use std::net::{IpAddr, SocketAddr};
 use std::pin::pin;
@@ -20,7 +20,7 @@ use crate::shown::ShownRecord;
 use crate::text::{described, encoded};
 
 impl CataloguePage {
-    /// Answers `/search` for a single record by its position in the only database.
+    /// Answers a request of `/search` for a single record, given by its position in the only database searched.
     pub(super) async fn record(&self, search: &PageSearch, at: u64) -> PageAnswer {
         let fail =
             |status, words: &str| self.problem(status, words, &search.web, &search.parameters);
@@ -163,7 +163,7 @@ fn port_at(host: &str, listeners: &[SocketAddr]) -> Option<u16> {
 struct Shown<'a> {
     layout: &'a PageLayout,
     database: String,
-    /// The databases that have the record; empty if this database itself has it.
+    /// The databases that contain the record; empty if the record belongs to this database itself.
     sources: Vec<SourceLink>,
     position: String,
     before: Option<String>,

@@ -121,7 +121,7 @@ impl CataloguePage {
 /// The mark in a rendered page that is replaced by the sections. Escaped text cannot contain the mark, because `<` is escaped.
 const MARK: &str = "<!-- sections -->";
 
-/// A piece of the page for a database.
+/// A piece of the page that belongs to one database.
 enum PagePiece {
     /// The section of the database, its number of hits, and whether it only has a failure.
     Section {
@@ -246,7 +246,7 @@ struct Results<'a> {
 #[derive(Template)]
 #[template(path = "end.html")]
 struct ResultsEnd {
-    /// Whether the page has a place for the total.
+    /// Whether the page shows a total, because several databases were searched.
     has_total: bool,
     /// The number of records in all databases; empty if nothing was found.
     total: String,

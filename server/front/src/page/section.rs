@@ -20,7 +20,7 @@ pub(super) struct Section {
     has_others: bool,
     name: String,
     hits: String,
-    /// The number of records at the link to the section, or why there is none.
+    /// The text beside the link to the section: the number of records, or that the database did not answer.
     count: String,
     /// Remarks: the alternative searches that were made, and why the record is the best.
     notes: Vec<String>,
@@ -39,15 +39,15 @@ pub(super) struct Section {
     downloads: Vec<ShownDownload>,
 }
 
-/// The files of some records, one in each format.
+/// The downloads of a selection of records, one in each file format.
 pub(super) struct ShownDownload {
-    /// The records, such as `All 17 records`.
+    /// A description of the selection, such as `All 17 records`.
     pub(super) words: String,
     pub(super) links: Vec<(&'static str, String)>,
 }
 
 impl ShownDownload {
-    /// Returns the files of these records; `link` returns the path for the parameters that select them.
+    /// Returns the downloads of the records that the parameter `selected` selects; `link` returns the path for these parameters.
     fn new(
         words: String,
         selected: (&str, &str),
@@ -63,7 +63,7 @@ impl ShownDownload {
         }
     }
 
-    /// Returns the files of all `count` records, or of as many as a file may have.
+    /// Returns the downloads of all `count` records, or of the maximum number of records in a file if there are more.
     pub(super) fn of_all(count: u64, link: impl Fn(&[(&str, &str)]) -> String) -> Self {
         let words = match count {
             1 => "This record".to_owned(),
@@ -81,7 +81,7 @@ struct HitLine {
     author: String,
     year: String,
     availability: String,
-    /// The databases that have the record; empty if this database itself has it.
+    /// The databases that contain the record; empty if the record belongs to this database itself.
     sources: Vec<SourceLink>,
 }
 
@@ -219,7 +219,7 @@ impl HitLine {
     }
 }
 
-/// Returns the number of copies that are available now, in words, if the record has this information.
+/// Returns the number of copies that are available now, in words; empty if the record does not give it.
 fn availability(record: &Record) -> String {
     let holdings = record.holdings();
     let told = holdings.iter().filter_map(|holding| holding.available);

@@ -1,11 +1,11 @@
-//! Finds terms similar to a word in a sorted list of terms without reading all of it: after each term, it computes
-//! the smallest string, in the order of the list, that the next similar term can be, as when a dictionary is
-//! intersected with a Levenshtein automaton.
+//! Finds the terms similar to a word in a sorted list without reading the whole list. After each term, it computes the smallest
+//! string, in the order of the list, that could be the next similar term, and continues there. This corresponds to intersecting a
+//! dictionary with a Levenshtein automaton.
 //!
 //! The distance is the number of characters that are inserted, removed, replaced, or exchanged with their neighbour
 //! (the Damerau-Levenshtein distance, in which no character is changed twice).
 
-/// The word, and the maximum distance of a term from it.
+/// The word with which terms are compared, and the conditions for a similar term.
 pub(super) struct SimilarTerms {
     word: Vec<char>,
     /// The maximum distance.
@@ -59,13 +59,13 @@ impl SimilarTerms {
         let is_whole = term.len() >= self.fixed;
         TermStep {
             distance: distance.filter(|distance| is_whole && *distance <= self.most),
-            // This is the next text after the term, so no similar term is skipped.
+            // This is the smallest string that is greater than the term, so no similar term is skipped.
             next: Some(term.into_iter().chain(['\0']).collect()),
         }
     }
 
-    /// Returns the row for an additional character: the distances between the beginnings of the word and the text to
-    /// which the rows belong, with this character appended.
+    /// Returns the next row of the matrix of distances, for one more character of the term. It contains the distance between the
+    /// characters of the term so far and each prefix of the word. `before` is the previous character.
     fn row(&self, rows: &[Vec<usize>], before: Option<char>, one: char) -> Vec<usize> {
         let above = rows.last().map(Vec::as_slice).unwrap_or_default();
         let two_above = rows.iter().rev().nth(1);
@@ -88,7 +88,8 @@ impl SimilarTerms {
         row
     }
 
-    /// Returns the smallest string that is greater than all strings that begin with the compared part of `term`.
+    /// Returns the smallest string that could be similar and is greater than all strings that begin with the compared part of
+    /// `term`.
     fn after(&self, term: &[char], rows: &[Vec<usize>]) -> Option<String> {
         let last = rows.len().checked_sub(1)?;
         let mut places = (self.fixed..=last).rev();

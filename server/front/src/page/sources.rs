@@ -1,4 +1,4 @@
-//! The parts of a database: their results, and the parts that have a given record.
+//! The databases of which another database consists: the results of these parts, and the parts that contain a given record.
 
 use z3950::Record;
 use z3950::service::search::SearchResult;
@@ -19,7 +19,8 @@ pub(super) struct SourceLink {
     pub(super) link: String,
 }
 
-/// Returns the databases that have a record. For a record that is not merged, this is its database, unless it is `target` itself.
+/// Returns links to the databases that contain a record. For a record that is not merged, this is the database it comes from,
+/// unless that is `target` itself.
 pub(super) fn links(
     record: &Record,
     target: &str,
@@ -112,7 +113,7 @@ pub(super) fn in_words(count: u64) -> String {
     }
 }
 
-/// Returns the names of the databases of a record.
+/// Returns the names of the databases that contain a record.
 pub(super) fn names(record: &Record) -> Vec<String> {
     let sources = record.sources().iter();
     let names: Vec<String> = sources.map(|source| source.database.clone()).collect();

@@ -1,5 +1,5 @@
-//! Suggestions for a search that found nothing: words that the indexes do not have are replaced by similar ones that they
-//! have. The terms of an index are read by Scan (Z39.50-2003 §3.2.8), from databases of this server alone, and within a limit of time.
+//! Suggests another query if a search found nothing, by replacing words that do not occur in the indexes with similar terms that
+//! do. The terms are read with Scan (Z39.50-2003 §3.2.8), only from databases of this server, and within a time limit.
 
 use std::cmp::Reverse;
 use std::time::Duration;
@@ -24,22 +24,22 @@ const MAX_WORDS: usize = 4;
 const MAX_DATABASES: usize = 4;
 /// The maximum number of scans for a word in a database.
 const MAX_SCANS: usize = 300;
-/// The number of terms of a scan.
+/// The number of terms requested in each scan.
 const TERMS: u64 = 50;
 /// The minimum number of letters of a word that is corrected; shorter words have too many similar ones.
 const SHORTEST: usize = 4;
-/// The number of letters from which a word may have two differences.
+/// The minimum number of letters of a word for which terms with two differences are considered.
 const LONG: usize = 7;
-/// The maximum number of letters of a word.
+/// The maximum number of letters of a word that is corrected.
 const LONGEST: usize = 40;
-/// The structure of Bib-1 for a word (type 4).
+/// The Bib-1 Structure attribute (type 4) for a word.
 const WORD: i64 = 2;
 
 /// A word of the query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct TypedWord {
     text: String,
-    /// The Use value of the index in which it is searched for.
+    /// The Use value of the index in which the word is searched for.
     access: i64,
 }
 
@@ -83,7 +83,7 @@ async fn corrected(search: &PageSearch) -> Option<String> {
     (is_other && finds_something(search, &local, &text).await).then_some(text)
 }
 
-/// Returns the most similar term of an index that any of the databases has.
+/// Returns the term that is most similar to the word, from the index of the word in any of the databases.
 async fn best(connections: &[Connection], word: &TypedWord) -> Option<Candidate> {
     let folded = folded(&word.text);
     let is_long = folded.chars().count() >= LONG;
@@ -103,7 +103,7 @@ async fn best(connections: &[Connection], word: &TypedWord) -> Option<Candidate>
     None
 }
 
-/// Returns the similar terms of an index.
+/// Scans an index for terms similar to the word of `similar`.
 async fn scanned(connection: &Connection, similar: &SimilarTerms, access: i64) -> Vec<Candidate> {
     let mut options = ScanOptions::default();
     options.number_of_terms = TERMS;
@@ -175,7 +175,7 @@ fn words(query: &RpnStructure) -> Vec<TypedWord> {
     words
 }
 
-/// Returns the index of a term by its attributes; `None` if the term is truncated, or compared other than for equality.
+/// Returns the Use value of a term's attributes; `None` if the term is truncated, or compared other than for equality.
 fn access(attributes: &[AttributeElement]) -> Option<i64> {
     let mut access = USE_ANY;
     for attribute in attributes {
@@ -223,7 +223,7 @@ fn replaced(text: &str, word: &str, other: &str) -> Option<String> {
     is_changed.then_some(changed)
 }
 
-/// Returns whether the text finds records in any of the databases.
+/// Returns whether a search for the text finds records in any of the databases.
 async fn finds_something(search: &PageSearch, databases: &[String], text: &str) -> bool {
     let Ok(PageQuery::Query(query, _)) = PageQuery::read(text) else {
         return false;

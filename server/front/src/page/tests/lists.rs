@@ -1,4 +1,4 @@
-//! Tests of the list of results: the places of databases, orders, downloads, and suggestions.
+//! Tests of the list of results: the sections of the databases, sorting, downloads, and suggestions.
 
 use std::collections::BTreeSet;
 
@@ -31,7 +31,7 @@ fn r_g_databases_have_their_places_from_the_start() {
         .faults(faults.into_iter().fold(Faults::new(), Faults::with))
         .start();
     let (_, list) = get(&server, "/search?q=war");
-    // The places come first, in the order of the settings, and the answers in the order in which they arrive.
+    // The slots for the databases come first, in the order of the settings. The answers follow in the order in which they arrive.
     let order = places(
         &list,
         [

@@ -132,7 +132,7 @@ fn a_merged_database_is_searched_as_one_and_names_its_sources() {
     assert!(alone.contains("1 record</span>"), "{alone}");
 }
 
-/// Starts a catalogue with these records; returns the server and its address.
+/// Starts a catalogue with these records; returns the server and the lines of a profile for it.
 fn catalogue(records: &[(&str, &str)]) -> (TestServer, String) {
     let records = records.iter().map(|(id, title)| {
         let mut book = record(id, title);
