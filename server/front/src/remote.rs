@@ -1,5 +1,5 @@
-//! Databases whose records are at other servers, of Z39.50 or SRU. A search is sent to all of these targets at the same time.
-//! Their records are fetched page by page and listed round robin by rank (Z39.50-2003 §3.2.2, §3.2.3).
+//! Databases whose records are at other Z39.50 or SRU servers, the targets. A search is sent to all targets of a database at the
+//! same time. Their records are fetched page by page and listed round robin by rank (Z39.50-2003 §3.2.2, §3.2.3).
 //!
 //! ```text
 //!  search ─▶ shared ─▶ upstream ─▶ z3950::Connection     one search at each target, shared by equal searches
@@ -73,7 +73,7 @@ pub struct RemoteOptions {
     /// The time for which equal searches share an answer that has arrived; by default, 10 s. Searches in progress are always
     /// shared.
     pub fresh: Duration,
-    /// The maximum time to wait for a target, for the connection and for each answer; by default, 10 s.
+    /// The maximum time to wait for a connection to a target, and for each of its answers; by default, 10 s.
     pub target_time: Duration,
     /// The maximum time to wait for all targets together; by default, 20 s.
     pub total_time: Duration,
@@ -195,7 +195,7 @@ impl RemoteDatabase {
     ///
     /// # Errors
     /// Fails with condition 235 if the database does not have the target, or with condition 109 for a search that this database
-    /// has itself passed on.
+    /// itself sent to a target and that has come back.
     fn named(
         &self,
         databases: &[DatabaseName],

@@ -43,8 +43,8 @@ pub(crate) struct ShownCopy {
 }
 
 impl ShownRecord {
-    /// Prepares a record with its URL and download links; `title` returns the displayed name of a database, and `search` the link to
-    /// a search, if there can be any.
+    /// Prepares a record with its URL and download links. `title` returns the displayed name of a database. `search` returns the
+    /// link to the search for a query; it is `None` if there is no search page.
     pub(crate) fn of(
         record: &Record,
         url: String,
@@ -132,7 +132,7 @@ impl ShownCopy {
             None => None,
         };
         let status = holding.status.as_deref().unwrap_or_default();
-        // In many servers, the status repeats the due date or the availability, which is then left out here.
+        // The status that many servers send repeats the due date or the availability. Such repetitions are left out.
         let due = holding.due.as_ref();
         let due = due.filter(|due| !status.contains(due.as_str()));
         let due = due.map(|due| format!("due {due}"));

@@ -1,4 +1,5 @@
-//! Prepares text from records and servers for pages: replaces control characters, shortens it, and percent-encodes it for URLs.
+//! Prepares text from records and servers for pages: replaces its control characters, shortens it, and percent-encodes it for
+//! URLs.
 
 use std::error::Error;
 use std::fmt::Write;
@@ -24,7 +25,7 @@ pub(super) fn cut(text: &str, most: usize) -> String {
     shown
 }
 
-/// Returns the character; control characters other than line ends and tabs are replaced by U+FFFD. So are characters that change
+/// Returns the character, or U+FFFD in place of a control character other than a line end or tab, or of a character that changes
 /// the direction of text.
 pub(super) fn printable(character: char) -> char {
     match character {
@@ -46,7 +47,7 @@ pub(super) fn described(error: &dyn Error) -> String {
     clean(&chain(error))
 }
 
-/// Formats an error, with those causes that add information.
+/// Formats an error with those of its causes that add information.
 pub(super) fn chain(error: &dyn Error) -> String {
     let mut words = error.to_string();
     let mut cause = error.source();

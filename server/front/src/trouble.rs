@@ -38,8 +38,8 @@ impl Trouble {
         Some(std::mem::take(&mut told.since))
     }
 
-    /// Reports that the failure has ended. If it was logged but its end was not, returns the number of failures since
-    /// the last log line. A failure that comes and goes therefore gets no more log lines than one that lasts.
+    /// Reports that the failure has ended. If it was logged but its end was not, returns the number of failures since the last
+    /// log line. A failure that comes and goes therefore gets at most two log lines a minute.
     pub(crate) fn is_over(&self) -> Option<u64> {
         let mut told = lock(&self.0);
         let was_open = std::mem::take(&mut told.is_open);

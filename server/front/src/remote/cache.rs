@@ -1,4 +1,4 @@
-//! A cache for records of targets, which keeps the records of the latest responses for a short time.
+//! A cache for records received from targets, which keeps the latest records up to a maximum size.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Mutex;
@@ -9,8 +9,8 @@ use z3950_server::lock;
 
 use super::form::SourceForm;
 
-/// The cached records, with a maximum size in octets; the oldest records are dropped first. A record with holdings
-/// can be used for all forms. A failure is kept for one retrieval.
+/// The cached records, with a maximum size in octets; the oldest records are dropped first. A record with holdings can be
+/// returned for any form. A failure is returned only once.
 pub(super) struct RecordCache {
     most: usize,
     kept: Mutex<KeptRecords>,
@@ -18,7 +18,7 @@ pub(super) struct RecordCache {
 
 #[derive(Default)]
 struct KeptRecords {
-    /// The entries by number of the set and rank; `None` for a failure that has already been returned.
+    /// The entries by number of the set and rank. An entry without a record stands for a failure that has already been returned.
     by_place: HashMap<(u64, u64), KeptRecord>,
     order: VecDeque<(u64, u64)>,
     octets: usize,
@@ -92,7 +92,7 @@ impl RecordCache {
         known.is_some_and(|known| known.is_as(form) && matches!(known.record, Some(Ok(_))))
     }
 
-    /// Returns the cached record, or the failure of the last attempt to fetch it.
+    /// Returns the cached record, or the failure of the last attempt to fetch it; `None` if the record has to be fetched.
     pub(super) fn take(
         &self,
         set: u64,

@@ -1,5 +1,5 @@
-//! Facets over several targets: each target counts its own records, and the counts of each term are added up (facets of Index
-//! Data, 1.2.840.10003.10.1000.81.5; OASIS searchRetrieve 1.0, part 3).
+//! Facets over several targets. Each target counts its own records, and the counts of each term are added up. Facets are defined
+//! by Index Data (1.2.840.10003.10.1000.81.5) and by OASIS searchRetrieve 1.0, part 3.
 
 pub(super) mod terms;
 

@@ -12,8 +12,8 @@ use z3950_server::{Diagnostic, diagnostic};
 
 use crate::text::chain;
 
-/// Returns the target's own diagnostic or, for other failures, the diagnostic that the database is unavailable, with the reason
-/// in words.
+/// Converts a failure to a diagnostic. A Bib-1 diagnostic of the target is passed on. A failure for which there is no specific
+/// condition becomes the diagnostic that the database is unavailable, with the reason in words.
 pub(super) fn of_error(error: &Error) -> Diagnostic {
     let own = error.diagnostics().first();
     match own {
@@ -29,7 +29,7 @@ pub(super) fn of_error(error: &Error) -> Diagnostic {
     }
 }
 
-/// Returns whether the target lost the session, and found another number of records in a new session.
+/// Returns whether the target lost the session, and found a different number of records in a new session.
 fn is_change(error: &Error) -> bool {
     matches!(
         error,
@@ -40,7 +40,7 @@ fn is_change(error: &Error) -> bool {
     )
 }
 
-/// Returns whether the failure is that the target did not offer the service at Init.
+/// Returns whether the request failed because the target did not offer the service at Init.
 fn is_not_offered(error: &Error) -> bool {
     matches!(
         error,
@@ -51,18 +51,18 @@ fn is_not_offered(error: &Error) -> bool {
     )
 }
 
-/// Creates the diagnostic for a target that finds another number of records than before.
+/// Creates the diagnostic for a target that finds a different number of records than before.
 pub(super) fn changed() -> Diagnostic {
     let words = "the result has changed at the server; search again";
     diagnostic(Condition::SYSTEM_ERROR_PRESENTING, words)
 }
 
-/// Creates the diagnostic for a record of another list, or one that cannot be written.
+/// Creates the diagnostic for a record that does not belong to the list, or cannot be written.
 pub(super) fn foreign() -> Diagnostic {
     diagnostic(Condition::SYSTEM_ERROR_PRESENTING, "")
 }
 
-/// Creates the diagnostic for an answer that is late.
+/// Creates the diagnostic for a target that did not answer within the time limit.
 pub(super) fn too_late(limit: Duration) -> Diagnostic {
     unavailable(format!("no answer within {} s", limit.as_secs_f64()))
 }
@@ -86,8 +86,9 @@ pub(super) fn named(target: &str, failure: &Diagnostic) -> Diagnostic {
     diagnostic(Condition(failure.condition), format!("{target}: {words}"))
 }
 
-/// Combines the diagnostics of several targets, none of which has answered. The condition is the one with which all available
-/// targets refuse, or 109 if they differ. The words name the condition of each target, unless all are the same.
+/// Combines the diagnostics of several targets, all of which failed. If all targets that refused the request gave the same
+/// condition, this is the condition of the result; otherwise, it is 109. The words name the condition of each target, unless all
+/// conditions are the same.
 pub(super) fn of_all<'a>(
     failures: impl Iterator<Item = (&'a str, &'a Diagnostic)> + Clone,
 ) -> Diagnostic {
@@ -109,7 +110,7 @@ pub(super) fn of_all<'a>(
     diagnostic(Condition(common), words)
 }
 
-/// Returns whether the target is down: it was contacted, and did not refuse.
+/// Returns whether the target is down: it was contacted, but was unavailable.
 pub(super) fn is_outage(failure: &Diagnostic) -> bool {
     failure.condition == Condition::DATABASE_UNAVAILABLE.0 && !is_unasked(failure)
 }
@@ -125,7 +126,7 @@ pub(super) fn in_words(failure: &Diagnostic) -> String {
     reason(failure)
 }
 
-/// The beginning of the words in a diagnostic if no session was free.
+/// The words with which a diagnostic begins if the target was not contacted because no session was free.
 const NOT_ASKED: &str = "not asked";
 
 /// Returns whether the target has lost the result set, so that the search must be repeated.

@@ -1,5 +1,5 @@
-//! The form in which records are requested from a target: with holdings if a client requests them and the target supports them;
-//! and the conversion of its records to the form that a client requests.
+//! The form in which records are requested from a target, and their conversion to the form that a client requests. Records are
+//! requested with holdings if the client requests holdings and the target supports them.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -47,7 +47,7 @@ impl SourceForm {
     }
 }
 
-/// Returns whether a record can be read. For an OPAC record, this depends on its bibliographic record.
+/// Returns whether a record can be used. An OPAC record can be used only if its bibliographic record is MARC or XML.
 pub(super) fn is_usable(record: &Record) -> bool {
     record.syntax() != Some(OPAC) || {
         let inside = record.bibliographic();
@@ -83,7 +83,7 @@ impl FeatureRefusal {
         *lock(&self.0) = Some(Instant::now());
     }
 
-    /// Marks the feature as failed if the records received on a request for holdings do not have the OPAC form.
+    /// Marks the feature as failed if none of the records received for a request of holdings is an OPAC record.
     pub(super) fn learn<'a>(&self, came: impl Iterator<Item = &'a Record>) {
         let mut came = came.peekable();
         if came.peek().is_some() && came.all(|record| record.syntax() != Some(OPAC)) {

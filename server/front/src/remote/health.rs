@@ -1,4 +1,4 @@
-//! The health of targets: logs when they go down or come back, and counts their searches.
+//! Tracks the health of targets: logs when a target goes down or comes back, and counts the searches at each target.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -23,7 +23,7 @@ pub struct TargetCounts {
 
 /// The health of a target of a database.
 pub(super) struct TargetHealth {
-    /// The database of the target's records: `NAME@TARGET`.
+    /// The name of the database that consists of the target's records: `NAME@TARGET`.
     name: String,
     searches: AtomicU64,
     failures: AtomicU64,

@@ -1,5 +1,5 @@
 //! The records of several targets as one list, round robin by rank: the first record of each target, then the second ones. The
-//! target of a position is calculated, so that a list of millions of records takes no memory.
+//! target of a position is calculated when it is needed, so that the memory for a list does not depend on its length.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -15,7 +15,7 @@ use super::upstream::Upstream;
 
 /// A list of the records found by all targets.
 pub(super) struct RemoteHits {
-    /// The caller that has searched and that reads the records.
+    /// The caller that made the search and reads the records.
     pub(super) caller: Caller,
     pub(super) parts: Vec<HitsOfTarget>,
     /// The targets that failed, with the reasons.
@@ -140,7 +140,7 @@ impl RemoteHits {
         self.total() > u64::from(self.merged.records)
     }
 
-    /// Returns the further records of the hit, which are of the same edition.
+    /// Returns the records that were merged into a hit because they are of the same edition as its first record.
     pub(super) fn others(&self, RecordId(first): RecordId) -> impl Iterator<Item = RecordId> {
         let first = u32::try_from(first).ok();
         let others = first.map(|first| self.merged.others(first));
@@ -247,7 +247,7 @@ impl MergedWindow {
     }
 }
 
-/// The approximate number of octets of a target in a list.
+/// The approximate number of octets in memory for each target of a list.
 const PART: usize = 256;
 
 /// The round robin order of parts with given numbers of records.
@@ -267,7 +267,7 @@ struct Block {
     parts: Vec<usize>,
 }
 
-/// The maximum number of positions in a list, which merged lists keep in 32 bits.
+/// The maximum number of records in a list, because merged lists store positions in 32 bits.
 const MOST: u64 = u32::MAX as u64;
 
 impl RoundRobin {

@@ -1,5 +1,5 @@
-//! Finds records of several catalogues that describe the same edition, and puts them in clusters. The tags are those of MARC 21
-//! and UNIMARC.
+//! Groups records of several catalogues into clusters of records that describe the same edition. The records are in MARC 21 or
+//! UNIMARC.
 
 mod edition;
 mod text;
@@ -25,7 +25,7 @@ pub fn clusters(editions: &[Option<Edition>]) -> Vec<Vec<usize>> {
     clustering.clusters
 }
 
-/// Clusters of the records added so far.
+/// The clusters of the records added so far.
 #[derive(Default)]
 pub(super) struct Clustering {
     editions: Vec<Option<Edition>>,
@@ -52,7 +52,7 @@ impl Clustering {
         self.editions.push(edition);
     }
 
-    /// Returns the cluster for an edition; `None` if it begins a new cluster.
+    /// Returns the cluster that a record of this edition joins; `None` if the record begins a new cluster.
     fn joined(&self, edition: &Edition) -> Option<usize> {
         let known = edition.keys().filter_map(|key| self.by_key.get(key));
         let mut candidates: Vec<usize> = known.flatten().copied().collect();

@@ -1,5 +1,5 @@
-//! The record of a hit that several targets have: one bibliographic record with the holdings of all targets, each marked with the
-//! name of its source.
+//! The record of a hit that was merged from records of several targets: one bibliographic record with the holdings of all these
+//! targets, each marked with the name of its source.
 
 use bytes::Bytes;
 use z3950::Record;
@@ -42,8 +42,8 @@ impl SourceRecord {
         }
     }
 
-    /// Returns the holdings in the record, each with the name of its source. For an OPAC record without holdings, returns the
-    /// holdings in its MARC record.
+    /// Returns the holdings in the record, each with the name of its source. Without OPAC holdings, these are the holdings in the
+    /// MARC record.
     fn holdings(&self) -> Vec<HoldingsRecord> {
         let own = match self.record.retrieved() {
             RetrievedRecord::Opac(record) => record.holdings_data.unwrap_or_default(),
@@ -62,7 +62,7 @@ impl SourceRecord {
     }
 }
 
-/// Converts a holdings record in MARC to the elements of an OPAC record, because only these can have a note.
+/// Converts a holdings record in MARC to the elements of an OPAC record, because only these elements can contain a note.
 fn readable(holding: HoldingsRecord) -> Vec<HoldingsRecord> {
     let HoldingsRecord::MarcHoldingsRecord(external) = &holding else {
         return vec![holding];
@@ -108,7 +108,7 @@ fn first_within(all: &[SourceRecord], most: usize) -> impl Iterator<Item = &Sour
 }
 
 impl MergedRecord<'_> {
-    /// Returns the record in the form of the composition, other than OPAC.
+    /// Returns the record in the form that the composition requests. The form must not be OPAC.
     ///
     /// # Errors
     /// Fails if the record cannot have this form.
@@ -119,7 +119,7 @@ impl MergedRecord<'_> {
             let wanted = composition.syntax.or(own).unwrap_or(stored);
             forms::of_marc(&merged, &wanted, &composition.element_set).ok()
         });
-        // If the merged record is longer than a record may be, the chosen record is sent instead.
+        // If the merged record is too long for the requested form, the chosen record is sent instead.
         merged.map_or_else(|| converted(&self.chosen.record, composition), Ok)
     }
 
@@ -143,8 +143,9 @@ impl MergedRecord<'_> {
         opac.to_external().map_err(|_| foreign())
     }
 
-    /// Returns the MARC record with a field 856 for each source, which has the source's database ($3) and its control number
-    /// there ($w). If `has_holdings`, it also has the locations of all sources, each with a public note that names its source.
+    /// Returns the MARC record with a field 856 for each source, which contains the source's database ($3) and the record's
+    /// control number there ($w). If `has_holdings`, the record also contains the holdings of all sources, and each location has
+    /// a public note that names its source.
     fn marc(&self, has_holdings: bool) -> Option<MarcRecord> {
         let mut merged = self.chosen.marc.clone()?;
         let is_chosen = |one: &&SourceRecord| std::ptr::eq(*one, self.chosen);

@@ -57,7 +57,7 @@ impl<'a> EarlierSets<'a> {
         })
     }
 
-    /// Returns the result set if the query consists of nothing else, and if all its records are at these targets.
+    /// Returns the result set if the query consists only of this set, and all records of the set are at these targets.
     pub(super) fn whole(&self, upstreams: &[Arc<Upstream>]) -> Option<&Hits> {
         let RpnStructure::Op(Operand::ResultSet(name)) = &self.query.rpn else {
             return None;

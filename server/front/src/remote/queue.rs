@@ -1,5 +1,6 @@
-//! The queue for the sessions with a target. A session serves one operation at a time; further operations wait. Client addresses
-//! take turns, then the clients of an address, and the operations of a client keep their order.
+//! The queue for the sessions with a target. A session serves one operation at a time; further operations wait. A session that
+//! becomes free goes to each client address in turn, among the clients of an address to each client in turn, and then to the
+//! client's first operation that waits.
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
@@ -70,8 +71,8 @@ impl Queue {
         granted.await
     }
 
-    /// Joins the queue; returns a ticket, and the receiver of the turn. If a session is free, the turn comes immediately, without
-    /// a ticket.
+    /// Joins the queue. Returns a ticket for leaving the queue, and a receiver for the turn. If a session is free, the turn is
+    /// sent immediately, and there is no ticket.
     fn enter(
         self: &Arc<Self>,
         caller: &Caller,
@@ -113,7 +114,7 @@ impl Queue {
 }
 
 impl SessionTurn {
-    /// Ends the turn of an operation that has completed, so that nothing of the operation is left in the session.
+    /// Ends the turn of an operation that has completed. Because the session is not busy any more, it can be used again first.
     pub(super) fn done(mut self) {
         self.is_done = true;
     }

@@ -110,7 +110,7 @@ impl ScanWindow {
     }
 }
 
-/// The terms of all targets, keyed by their folded form, because targets differ in order and form.
+/// The terms of all targets, keyed by their folded form, because targets sort and spell terms differently.
 struct MergedTerms {
     order: TermOrder,
     window: ScanWindow,
@@ -197,8 +197,8 @@ impl MergedTerms {
         scanned
     }
 
-    /// Removes the counts of terms outside the range of terms that some target sent: this target may have the terms too, so the
-    /// counts may be too low.
+    /// Removes the counts of terms that are outside the range of terms sent by any one target. That target may have these terms
+    /// too, so their counts may be too low.
     fn forget_partial_counts(&mut self) {
         let (mut first, mut last): (Option<&String>, Option<&String>) = (None, None);
         for list in &self.lists {

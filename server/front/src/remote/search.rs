@@ -118,6 +118,6 @@ impl RemoteDatabase {
     }
 }
 
-/// The number of records fetched with a search, even if it requests none: most clients read them next, and this saves
-/// another round trip to the targets.
+/// The minimum number of records fetched with a search, even if the client requests none. Most clients read these records next,
+/// so fetching them saves another round trip to the targets.
 const FIRST_RECORDS: usize = 10;

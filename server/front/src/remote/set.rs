@@ -57,7 +57,7 @@ pub(super) struct RemoteSet {
     is_estimate: bool,
     /// The number of records for each term, if the target reports these numbers.
     pub(super) term_counts: Option<Vec<usize>>,
-    /// Further messages of the target, such as a diagnostic beside its records.
+    /// Further messages of the target, such as a diagnostic that accompanies its records.
     pub(super) remarks: Vec<String>,
     pub(super) held: Mutex<HeldSet>,
 }
@@ -67,7 +67,7 @@ pub(super) struct HeldSet {
     pub(super) result: Option<ResultSet>,
     /// The form in which records are requested from the set.
     pub(super) form: SourceForm,
-    /// The session that has the set: its slot, and its unique number.
+    /// The session that holds the set: its slot, and its unique number.
     pub(super) session: (usize, u64),
     pub(super) last_use: Instant,
 }
@@ -90,7 +90,7 @@ impl HeldSet {
         }
     }
 
-    /// Returns the slot of the session that holds the set; `None` if none does.
+    /// Returns the slot of the session that holds the set; `None` if no session holds it.
     pub(super) fn slot(&self) -> Option<usize> {
         self.result.as_ref().map(|_| self.session.0)
     }

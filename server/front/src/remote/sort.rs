@@ -21,7 +21,7 @@ use super::sorted::SortedList;
 use super::upstream::Upstream;
 use super::{RemoteDatabase, RemoteOptions, after, failure};
 
-/// The records of a target to be sorted.
+/// The records that a target is to sort.
 struct Unsorted {
     upstream: Arc<Upstream>,
     query: RpnQuery,
@@ -114,7 +114,8 @@ impl RemoteDatabase {
         Ok(Hits::new(hits))
     }
 
-    /// Extends a sorted list to this number of positions, as far as possible. The records for it are read in the given form.
+    /// Extends a sorted list to this number of positions, as far as possible. The records needed for this are read in the given
+    /// form.
     pub(super) async fn reach(
         &self,
         hits: &RemoteHits,
@@ -131,7 +132,8 @@ impl RemoteDatabase {
         }
     }
 
-    /// Returns records of a target from the first of these ranks onwards: the cached ones, or else a page.
+    /// Returns records of a target, starting with the first of these ranks. If this record is cached, returns it with the cached
+    /// records that follow without a gap; otherwise, fetches a page.
     async fn read(
         &self,
         part: &HitsOfTarget,

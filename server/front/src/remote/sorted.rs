@@ -22,7 +22,7 @@ const LOOKAHEAD: usize = 5;
 const MIN_CHUNK: u64 = 20;
 /// The maximum number of records that are read from a target at once.
 const MAX_CHUNK: u64 = 100;
-/// The minimum number of records needed to judge whether a target sorts.
+/// The minimum number of records needed to judge whether a target has sorted its records.
 const MIN_JUDGED: usize = 6;
 
 /// A list merged from sorted parts.
@@ -180,8 +180,8 @@ impl SortedList {
         }
     }
 
-    /// Adds a page of records to a part; if none of them could be read, the part has failed. Returns `false` if the keys could
-    /// not be read.
+    /// Adds a page of records to a part. If none of the records could be read, marks the part as failed. Returns `false` if the
+    /// keys could not be read.
     async fn take(
         &self,
         part: &mut OpenPart,
@@ -254,8 +254,8 @@ impl SortedList {
         floor.is_none_or(|floor| self.order.compared(floor, own).is_le())
     }
 
-    /// Assigns positions to the records whose turn is certain, up to `wanted`. Returns whether reading more records can yield
-    /// further positions.
+    /// Assigns positions, up to `wanted`, to the records that certainly come next in the list. Returns whether reading more
+    /// records can yield further positions.
     fn extend(&self, open: &mut [OpenPart], wanted: u64) -> bool {
         let mut reached = lock(&self.reached);
         let wanted = usize::try_from(wanted).unwrap_or(usize::MAX);

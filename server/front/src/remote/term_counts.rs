@@ -31,8 +31,8 @@ pub(super) fn of_target(found: &SearchResult, query: &RpnQuery) -> Option<Vec<us
     counts.collect()
 }
 
-/// Returns the total number of records for each term, from the numbers of each target; nothing if a target does not report its
-/// numbers.
+/// Returns the total number of records for each term, from the numbers of each target; an empty list if any target does not
+/// report its numbers.
 pub(super) fn summed<'a>(
     query: &RpnQuery,
     of_targets: impl Iterator<Item = Option<&'a [usize]>>,

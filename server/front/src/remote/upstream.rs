@@ -39,7 +39,7 @@ pub(super) struct Upstream {
     target: String,
     client: Client,
     slots: Vec<SessionSlot>,
-    /// The number of other users of the server's sessions that are waiting for one.
+    /// The demand of other users for sessions with the same server. If they have to wait, this target closes a session for them.
     demand: SessionDemand,
     /// Notified when a session is opened.
     opened: Arc<Notify>,
@@ -58,11 +58,11 @@ pub(super) struct Upstream {
     held: Mutex<Vec<Weak<RemoteSet>>>,
     /// Whether a task that closes idle sessions is running.
     is_tended: AtomicBool,
-    /// The chain of servers whose searches this target serves.
+    /// The load of the chain of servers whose searches this target serves; `None` for searches that come directly from clients.
     chain: Option<ChainLoad>,
 }
 
-/// A slot for a session, locked by the operation that has its turn.
+/// A slot for a session, which is locked by the operation that uses the session.
 #[derive(Default)]
 struct SessionSlot {
     state: tokio::sync::Mutex<SlotState>,
@@ -142,8 +142,8 @@ impl Upstream {
         self.without_holdings.form(wanted)
     }
 
-    /// Returns the record of refusals for the optional feature that a request for records in this form relies on; `None` if it
-    /// relies on none.
+    /// Returns the last refusal of the optional feature on which a request for records in this form relies; `None` if it does not
+    /// rely on any.
     fn refusal(&self, form: SourceForm) -> Option<&FeatureRefusal> {
         (form == SourceForm::Holdings).then_some(&self.without_holdings)
     }
@@ -152,7 +152,7 @@ impl Upstream {
     /// form if the target supports it.
     ///
     /// # Errors
-    /// The diagnostic that says why there is no result.
+    /// Fails with the diagnostic that says why there is no result.
     pub(super) async fn search(
         self: &Arc<Self>,
         query: &TargetQuery,
@@ -242,7 +242,7 @@ impl Upstream {
     /// Sends a request other than a search in a session, and repeats it if the session turns out to have ended.
     ///
     /// # Errors
-    /// The diagnostic that says why there is no answer.
+    /// Fails with the diagnostic that says why there is no answer.
     pub(super) async fn ask<T, F>(
         self: &Arc<Self>,
         caller: &Caller,
@@ -279,7 +279,7 @@ impl Upstream {
         self.within(deadline, refusal, answer).await
     }
 
-    /// Begins an operation of the target's chain of servers; `None` for a target without a chain.
+    /// Begins an operation of the target's chain of servers. Returns `None` for a target without a chain.
     ///
     /// # Errors
     /// Fails if too many chains of servers have operations in progress.

@@ -1,5 +1,5 @@
-//! The labelled values of a record: web addresses are links, as are authors and subjects, which lead to a search for them; languages
-//! are shown by their names.
+//! The labelled values of a record. Web addresses are shown as links, authors and subjects as links to a search for them, and
+//! languages by their names.
 
 use z3950_marc::crosswalk::sutrs::{LabelledValue, labelled};
 use z3950_marc::{MarcRecord, language};
@@ -37,8 +37,8 @@ const AFTER_LANGUAGE: [&str; 9] = [
     "Identifier",
 ];
 
-/// Returns the labelled values of a record; `search` returns the link to a search, if there can be any. For a record without
-/// language codes in a separate field, the language is read from 008/35-37.
+/// Returns the labelled values of a record. `search` returns the link to the search for a query; it is `None` if there is no
+/// search page. For a record without language codes in a separate field, the language is read from 008/35-37.
 pub(crate) fn rows(marc: &MarcRecord, search: Option<&dyn Fn(&str) -> String>) -> Vec<ShownRow> {
     let mut rows: Vec<ShownRow> = Vec::new();
     for one in labelled(marc) {
@@ -73,7 +73,7 @@ pub(crate) fn rows(marc: &MarcRecord, search: Option<&dyn Fn(&str) -> String>) -
     rows
 }
 
-/// Returns the query for the author or subject of a value, with index names.
+/// Returns a query with an index name for the author or subject in a value; `None` for other values.
 fn query(value: &LabelledValue<'_>) -> Option<String> {
     let is_name = match value.label {
         "Author" | "Contributor" => true,

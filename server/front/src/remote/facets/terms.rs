@@ -65,7 +65,7 @@ impl TermSums {
         }
     }
 
-    /// Returns the requested terms, by descending count or in the order of their words.
+    /// Returns the requested terms, by descending count or in alphabetical order.
     pub(super) fn ordered(self, wanted: &FacetRequest) -> Vec<(Term, usize)> {
         let mut all: Vec<(String, TermSum)> = self.0.into_iter().collect();
         all.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));

@@ -127,7 +127,7 @@ impl Edition {
         keys.extend(marked("lccn", &lccns));
         keys.extend(marked("oclc", &oclc));
         let (author, years) = (author(record, tags), years(record, tags, is_marc_21));
-        // The longest name together with the year finds editions whose titles differ by a typing error.
+        // The longest word of the author's name, together with the year, finds editions whose titles differ by a typing error.
         if let Some(name) = author.iter().max_by_key(|name| name.len()) {
             keys.extend(years.iter().map(|year| format!("by {name} {year}")));
         }
@@ -181,8 +181,8 @@ impl Edition {
         self.shares_identifier(other) || self.has_same_description(other)
     }
 
-    /// Returns whether the records cannot be of the same edition: their form, language, part, edition statement or years differ,
-    /// their numbers of the same kind are disjoint, or their titles are not similar.
+    /// Returns whether the records cannot be of the same edition: they differ in form, language, part, edition statement or
+    /// years, only one is an online resource, they have different identifiers of the same kind, or their titles are not similar.
     pub fn contradicts(&self, other: &Self) -> bool {
         let is_serial = self.form[1] == b's';
         let other_year = |most: u16| match (self.years.is_empty(), other.years.is_empty()) {
@@ -268,8 +268,8 @@ fn joined(field: &Field, codes: &[&str]) -> String {
     folded(&texts.join(" "))
 }
 
-/// Returns the title without its initial article. The second indicator has the length of the article (MARC 21); without it, known
-/// articles are removed.
+/// Returns the title without its initial article. In MARC 21, the second indicator gives the length of the article. Without this
+/// length, known articles are removed.
 fn title_proper(heading: &Field, is_marc_21: bool) -> String {
     let title = heading.subfield("a").map(lossy).unwrap_or_default();
     let skipped = heading.indicators().get(1).filter(|_| is_marc_21);
@@ -301,7 +301,7 @@ fn is_online(record: &MarcRecord, heading: &Field) -> bool {
         || medium.to_lowercase().contains("electronic")
 }
 
-/// Returns the language code; `None` for a code that does not name a language.
+/// Returns the language code; `None` for a code that does not stand for one language.
 fn language(record: &MarcRecord, is_marc_21: bool) -> Option<String> {
     let code = if is_marc_21 {
         record.fields_by_tag("008").next()?.value()?.get(35..38)?

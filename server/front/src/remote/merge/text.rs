@@ -79,8 +79,8 @@ pub(super) fn are_equal_but_for_a_slip(one: &str, other: &str) -> bool {
     }
 }
 
-/// Returns whether each word of one list is an abbreviation of a word of the longer list, or the reverse: `j` and `jane`, `univ`
-/// and `university`.
+/// Returns whether each word of the shorter list abbreviates a word of the longer list, or is abbreviated by one, such as `j` and
+/// `jane`, or `univ` and `university`.
 pub(super) fn are_abbreviated(one: &[String], other: &[String]) -> bool {
     let (few, many) = if one.len() <= other.len() {
         (one, other)

@@ -1,4 +1,5 @@
-//! Tests of holdings from targets. They are requested together with the records, unless the target has recently failed at them.
+//! Tests of holdings from targets. They are requested together with the records, unless the target recently failed to provide
+//! them.
 
 use bytes::Bytes;
 use z3950::{Holding, RecordForm};
@@ -104,7 +105,7 @@ async fn copies_come_with_the_answer_to_the_search() {
     assert_eq!(copies(&front, "shared").await, expected);
     let names = one.names();
     assert!(!names.contains(&"presentRequest"), "{names:?}");
-    // A search that has returned holdings serves requests for all forms.
+    // The records that were returned with holdings are converted to all other forms without another request.
     for (syntax, part) in [(USMARC, "Shared a1"), (XML, "Shared a1"), (OPAC, "North")] {
         let connection = connected(&front, "union").await;
         let connection = connection.with_form(RecordForm::new(Some(syntax), None));

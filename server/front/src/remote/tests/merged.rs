@@ -25,7 +25,7 @@ fn merging(targets: impl IntoIterator<Item = String>) -> TestServer {
     front_with(targets, |options| options.merge = true)
 }
 
-/// Returns two libraries that both have *Shared Emma*, and each one book that the other library does not have.
+/// Returns two libraries that both have *Shared Emma*. Each of them also has one book that the other does not have.
 fn two_libraries() -> (TestServerBuilder, TestServerBuilder) {
     (
         library([book("a1", "Shared Emma", 0), book("a2", "Shared Sense", 0)]),

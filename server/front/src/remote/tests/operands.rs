@@ -61,11 +61,11 @@ async fn a_set_is_the_query_that_found_it_at_each_target() {
             "@or @set none @or @attr 1=4 b1 @set a1",
             "1+1",
         ),
-        // A set may be in the query that replaces it.
+        // A query may refer to the set that its own result replaces.
         ("union", "x", "@and @set all @attr 1=4 a2", "1+0"),
         ("union", "x", "@or @set x @attr 1=4 b3", "1+1"),
         ("union", "x", "@or @set x @attr 1=4 b3", "1+1"),
-        // These queries refer to sets that were made at only one of the two targets.
+        // These queries refer to sets that were created at only one of the two targets.
         (&alone, "first", "@attr 1=4 shared", "3"),
         (&alone, "x", "@set all", "3"),
         (&alone, "x", "@and @set all @attr 1=4 b2", "0"),

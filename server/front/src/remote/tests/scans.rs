@@ -6,7 +6,7 @@ use z3950_server::backend::{Scan, ScanTerm, Scanned, ready};
 
 use super::*;
 
-/// An index in its own order. A term is `war`, `war=War` with a display form, or `war:3` with a count.
+/// An index whose terms are listed in the given order. A term is `war`, `war=War` with a display form, or `war:3` with a count.
 struct ListedTerms(&'static [&'static str]);
 
 fn folded(term: &ScanTerm) -> String {

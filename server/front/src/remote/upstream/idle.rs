@@ -15,7 +15,8 @@ use super::{HeldSet, SessionSlot, SlotState, Upstream};
 const IDLE: Duration = Duration::from_secs(60);
 
 impl Upstream {
-    /// Starts the task that closes idle sessions and deletes unused sets, unless it is running. It ends with the database.
+    /// Starts the task that closes idle sessions and deletes unused sets, unless it is running. The task ends when the database
+    /// is dropped.
     pub(super) fn tend(self: &Arc<Self>) {
         if self.is_tended.swap(true, Ordering::Relaxed) {
             return;

@@ -37,7 +37,7 @@ impl Upstream {
         let Err(why) = self.within(deadline, self.refusal(form), fetch).await else {
             return page;
         };
-        // The records that could not be reached are replaced by the reason of the failure.
+        // Each record that could not be fetched is replaced with the reason of the failure.
         for rank in ranks.skip(page.len()) {
             self.put(set, (rank, form), Err(why.clone()), &mut page);
         }
@@ -47,7 +47,7 @@ impl Upstream {
     /// Fetches records by rank, and adds them to `page`.
     ///
     /// # Errors
-    /// The diagnostic that says why no records beyond those in `page` can be fetched.
+    /// Fails with the diagnostic that says why no records beyond those in `page` can be fetched.
     async fn fetch(
         &self,
         set: &RemoteSet,
@@ -94,7 +94,7 @@ impl Upstream {
                 let mut failed = None;
                 while octets < PAGE_OCTETS && next(page) <= end {
                     let rank = next(page);
-                    // If another record follows the failure, the failure stands for a single record; otherwise the set is lost.
+                    // If another record follows the failure, only one record could not be read; otherwise, the set is lost.
                     let record = match Box::pin(records.next()).await {
                         Some(record) => {
                             if let Some(why) = failed.take() {

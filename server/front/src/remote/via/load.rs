@@ -65,7 +65,7 @@ impl Drop for ChainOperation {
     }
 }
 
-/// Returns the diagnostic if too many chains have operations in progress.
+/// Returns the diagnostic for a search that is refused because too many chains have operations in progress.
 pub(super) fn too_many() -> Diagnostic {
     failure::unavailable("too many servers pass searches on to this one")
 }

@@ -211,7 +211,7 @@ fn busy_chains_are_limited_in_number_and_idle_ones_give_way() {
     assert_eq!(all.len(), MAX_CHAINS);
     let why = upstreams(2).map(drop).expect_err("all are busy");
     assert!(why.to_string().contains("too many servers"), "{why}");
-    // A chain does not count while its sessions are closed. If its result sets are used again, it counts again.
+    // A chain whose sessions were closed does not count towards the limit. It counts again if its result sets are used again.
     let given_up = ChainLoad::new(&chains.busy);
     assert!(given_up.begin().is_err());
     operations.push(all[0].begin().expect("it is busy already"));
