@@ -73,7 +73,7 @@ pub struct User {
     pub databases: Option<Vec<String>>,
     /// The maximum number of concurrent sessions of the user; further sessions are refused with condition 1015.
     pub sessions: Option<usize>,
-    /// Whether the user may update databases from any address; with `None`, the user has the rights of a client without a name.
+    /// Whether the user may update databases from any address; with `None`, the user has the same right as an anonymous client.
     pub update: Option<bool>,
     /// The condition with which every login of the user is refused, such as 1012 to 1017.
     pub refusal: Option<Condition>,
@@ -103,9 +103,9 @@ pub trait Authenticate: Send + Sync {
     /// result are ignored. [`Caller::user`](crate::backend::Caller::user) gives the backend the user's name.
     ///
     /// # Errors
-    /// The reason for the refusal: condition 1011 for a wrong name or password, 1012 to 1017 for other reasons. Each of them
-    /// counts as a wrong login, except 1014 and the conditions for server problems (1, 2 and 1018), because then the login could
-    /// not be checked.
+    /// Fails with the reason for the refusal: condition 1011 for a wrong name or password, or 1012 to 1017 for other reasons.
+    /// Each of these conditions counts as a wrong login, except 1014 and the conditions for server problems (1, 2 and 1018),
+    /// because then the login could not be checked.
     fn authenticate<'a>(&'a self, login: Login<'a>) -> Answer<'a, User>;
 }
 
@@ -149,7 +149,8 @@ pub struct UserList {
 }
 
 impl UserList {
-    /// Creates a list. At most [`Limits::password_checks`](crate::Limits::password_checks) hashed passwords are verified at once.
+    /// Creates a list. At most [`Limits::password_checks`](crate::Limits::password_checks) hashed passwords are verified at the
+    /// same time.
     pub fn new(users: Vec<User>, limits: &Limits) -> Self {
         Self {
             users,
@@ -243,12 +244,12 @@ pub(crate) enum Admission {
 }
 
 impl Access {
-    /// Decides on the admission of a client with these credentials to a server that has users. `prove` is called for a user name
-    /// and password, and returns their user.
+    /// Decides on the admission of a client with these credentials to a server that has users. `prove` checks a user name and
+    /// password, and returns the user.
     ///
     /// # Errors
     ///
-    /// Condition 1010 if credentials are required and missing, 1014 for an unsupported form, or the error of `prove`.
+    /// Fails with condition 1010 if credentials are required and missing, 1014 for an unsupported form, or the error of `prove`.
     pub(crate) fn admit(
         &self,
         credentials: Option<&IdAuthentication>,
@@ -270,7 +271,7 @@ impl Access {
     /// Decides on the admission of a client without credentials to a server that has users.
     ///
     /// # Errors
-    /// Condition 1010 if credentials are required.
+    /// Fails with condition 1010 if credentials are required.
     pub(crate) fn admit_anonymous(&self) -> Result<Admission, Diagnostic> {
         match &self.challenge {
             _ if self.anonymous => Ok(Admission::Anybody),
@@ -283,7 +284,7 @@ impl Access {
     ///
     /// # Errors
     ///
-    /// Condition 222 with the reason.
+    /// Fails with condition 222 with the reason.
     pub(crate) fn check_update(
         &self,
         user: Option<&User>,
@@ -417,8 +418,8 @@ mod tests {
         })
     }
 
-    /// Admits a client to a server with a list of users; returns the name of the user, `*` for anybody, or `?` for a client that
-    /// must authenticate later.
+    /// Asserts how a server with a list of users admits a client: as the user with the expected name, as `*` for anybody, or as
+    /// `?` for a client that must authenticate later.
     fn check(access: &Access, given: Option<IdAuthentication>, expected: Result<&str, &str>) {
         let list = UserList::new(access.users.clone(), &Limits::default());
         let prove = || {

@@ -1,10 +1,11 @@
-//! The items of the package `z3950-asn1` that signatures of this package need: the types of arguments and results, those of their
-//! fields, variants and methods, and the numbers, object identifiers and names that make and explain such values.
+//! The items of the package `z3950-asn1` that appear in signatures of this package: the types of arguments and results, the types
+//! of their fields, variants and methods, and the numbers, object identifiers and names needed to create and interpret such
+//! values.
 //!
-//! The modules that are re-exported as a whole consist of such items only: [`apdu`] has the types in the 25 APDUs that faults and
-//! transcripts hold, [`bib1`] the attributes and diagnostics, [`oid`] the object identifiers, and [`error`](mod@error), [`optional`]
-//! and [`types`] what APDUs are made of. Programs that need more, such as the codec, records with holdings or CQL, depend on
-//! `z3950-asn1`.
+//! The modules that are re-exported as a whole consist only of such items: [`apdu`] contains the types of the 25 APDUs, which
+//! occur in faults and transcripts, [`bib1`] the attributes and diagnostics, [`oid`] the object identifiers, and
+//! [`error`](mod@error), [`optional`] and [`types`] the elements of APDUs. Programs that need more, such as the codec, records
+//! with holdings or CQL, depend on `z3950-asn1`.
 //!
 //! ```
 //! use z3950_server::asn1::apdu::External;
@@ -18,7 +19,7 @@
 
 pub use z3950_asn1::{apdu, bib1, error, oid, optional, types};
 
-/// The errors of octets that are no APDU, and the bound of methods that encode a value.
+/// The errors for octets that are not an APDU, and the trait bound of methods that encode a value.
 pub mod codec {
     pub use z3950_asn1::codec::BerValue;
 
@@ -28,12 +29,12 @@ pub mod codec {
     }
 }
 
-/// What a response of SRU makes of values that travel in an EXTERNAL.
+/// The types that SRU responses use for values that Z39.50 sends in an EXTERNAL.
 #[cfg(feature = "sru")]
 pub mod format {
     pub use z3950_asn1::format::{diag1, sources};
 
-    /// What a search found in each database and for each part of the query.
+    /// The numbers of records that a search found in each database and for each part of the query.
     pub mod search_result1 {
         pub use z3950_asn1::format::search_result1::{
             Databases, QueryExpression, ResultsByDb, SubqueryReport, TermExpression,
@@ -41,7 +42,7 @@ pub mod format {
     }
 }
 
-/// The error of a query that cannot be read.
+/// The error for a query that cannot be parsed.
 pub mod query {
     pub use z3950_asn1::query::{QueryError, QueryErrorKind};
 }

@@ -135,7 +135,7 @@ impl Association {
     /// Checks whether the client may update databases.
     ///
     /// # Errors
-    /// Condition 222 with the reason.
+    /// Fails with condition 222 with the reason.
     pub(crate) fn check_update(&self) -> Result<(), Diagnostic> {
         let access = &self.target.access;
         access.check_update(self.user(), self.is_local)
@@ -149,8 +149,8 @@ impl Association {
     /// Checks whether a result set may have this name.
     ///
     /// # Errors
-    /// Condition 22 for a name longer than the limit or, if named result sets are not offered, for any name but `default`
-    /// (§3.2.2.1.4).
+    /// Fails with condition 22 for a name longer than the limit or, if named result sets are not offered, for any name but
+    /// `default` (§3.2.2.1.4).
     pub(crate) fn check_set_name(&self, name: &[u8]) -> Result<(), Diagnostic> {
         let most = self.target.limits.result_set_name;
         if name.len() > most {
@@ -168,8 +168,8 @@ impl Association {
     /// Returns the backend for the databases named in a request.
     ///
     /// # Errors
-    /// Condition 23 if no database is named or the combination cannot be searched, 111 for more databases than the limit, 236 for
-    /// a database that the user may not search.
+    /// Fails with condition 23 if no database is named or the combination cannot be searched, 111 for more databases than the
+    /// limit, 236 for a database that the user may not search.
     pub(crate) fn backend_of(
         &self,
         databases: &[DatabaseName],

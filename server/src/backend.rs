@@ -42,7 +42,7 @@ use crate::budget::Account;
 pub use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 
 /// The answer of a backend: a value, or a diagnostic. A backend that never waits returns [`ready`]. Dropping the future cancels
-/// the operation, which must not leave changes that are only partly made.
+/// the operation, which must not leave incomplete changes behind.
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, Diagnostic>> + Send + 'a>>;
 
 /// Returns an answer that is available immediately.
@@ -88,8 +88,8 @@ pub fn blocking<'a, T: Send + 'static>(
 /// Each request names its [`Caller`]: the session, the client's address, and the user.
 #[expect(unused_variables, reason = "the names document the methods")]
 pub trait Backend: Send + Sync {
-    /// Returns the databases, as shown to people and in Explain. The first is the default database. Requests may name others;
-    /// [`check_databases`] refuses them.
+    /// Returns the databases, as shown to people and in Explain. The first is the default database. Requests may also name
+    /// databases that do not exist, which [`check_databases`] refuses.
     fn databases(&self) -> Vec<DatabaseInfo> {
         Vec::new()
     }
@@ -97,7 +97,7 @@ pub trait Backend: Send + Sync {
     /// Returns the records that a query finds.
     ///
     /// # Errors
-    /// Condition 235 for a database that does not exist, or the condition for an unsupported part of the query.
+    /// Fails with condition 235 for a database that does not exist, or the condition for an unsupported part of the query.
     fn search<'a>(&'a self, search: Search<'a>) -> Answer<'a, Found> {
         ready(Err(diagnostic(Condition::UNSUPPORTED_SEARCH, "")))
     }
@@ -107,14 +107,15 @@ pub trait Backend: Send + Sync {
         false
     }
 
-    /// Returns whether the syntax (`None`: the backend's choice) has the element set; if not, a Present fails with condition 25.
-    /// The case of names is ignored, and `F` (full) and `B` (brief) always work (Z39.50-2003 §3.6.2).
+    /// Returns whether records in the syntax, or in one that the backend chooses (`None`), are available in the element set; if
+    /// not, a Present fails with condition 25. The case of names is ignored, and `F` (full) and `B` (brief) always work
+    /// (Z39.50-2003 §3.6.2).
     fn has_element_set(&self, name: &str, syntax: Option<&Oid>) -> bool {
         name.eq_ignore_ascii_case("F") || name.eq_ignore_ascii_case("B")
     }
 
-    /// Returns the element set for a schema in the syntax; `None` if the schema is not supported, and a Present then fails with
-    /// condition 1066.
+    /// Returns the name of the element set that a schema stands for in the syntax. If the schema is not supported, returns
+    /// `None`, and a Present fails with condition 1066.
     fn element_set_of_schema(&self, schema: &Schema, syntax: Option<&Oid>) -> Option<String> {
         None
     }
@@ -123,15 +124,15 @@ pub trait Backend: Send + Sync {
     /// elsewhere can fetch them together here. Returns `None` if there is nothing to wait for.
     ///
     /// # Errors
-    /// A diagnostic that replaces all records.
+    /// Fails with a diagnostic that replaces all records.
     fn prepare<'a>(&'a self, wanted: RetrieveMany<'a>) -> Option<Answer<'a, ()>> {
         None
     }
 
-    /// Returns a record of a result set, in a syntax and element set that the backend has.
+    /// Returns a record of a result set, in a syntax and element set that the backend supports.
     ///
     /// # Errors
-    /// A diagnostic that replaces all records; a diagnostic for this record alone is part of the answer.
+    /// Fails with a diagnostic that replaces all records; a diagnostic for this record alone is part of the answer.
     fn record<'a>(&'a self, wanted: Retrieve<'a>) -> Answer<'a, Retrieved> {
         ready(Err(diagnostic(Condition::SYSTEM_ERROR_PRESENTING, "")))
     }
@@ -139,8 +140,8 @@ pub trait Backend: Send + Sync {
     /// Returns the terms of an index on both sides of a given term.
     ///
     /// # Errors
-    /// Condition 235 for a database that does not exist, 228 for an index that cannot be scanned, or the condition for an
-    /// unsupported attribute, as in a search.
+    /// Fails with condition 235 for a database that does not exist, 228 for an index that cannot be scanned, or the condition for
+    /// an unsupported attribute, as in a search.
     fn scan<'a>(&'a self, scan: Scan<'a>) -> Answer<'a, Scanned> {
         ready(Err(diagnostic(Condition::SERVICE_NOT_FOR_DATABASE, "scan")))
     }
@@ -148,8 +149,8 @@ pub trait Backend: Send + Sync {
     /// Returns the records of result sets in another order.
     ///
     /// # Errors
-    /// Condition 207 for an unsupported key, 213 for a record without a value if the key requires the sort to fail in this case,
-    /// or the condition for another unsupported feature.
+    /// Fails with condition 207 for an unsupported key, 213 for a record without a value if the key requires the sort to fail in
+    /// this case, or the condition for another unsupported feature.
     fn sort<'a>(&'a self, sort: Sort<'a>) -> Answer<'a, Hits> {
         ready(Err(diagnostic(Condition::SERVICE_NOT_FOR_DATABASE, "sort")))
     }
@@ -158,7 +159,7 @@ pub trait Backend: Send + Sync {
     /// after the change; if any result is a diagnostic, nothing was changed.
     ///
     /// # Errors
-    /// A diagnostic that says why nothing can be changed.
+    /// Fails with a diagnostic that says why nothing can be changed.
     fn update<'a>(&'a self, update: Update<'a>) -> Answer<'a, Vec<Result<Bytes, Diagnostic>>> {
         ready(Err(diagnostic(
             Condition::SERVICE_NOT_FOR_DATABASE,
@@ -321,13 +322,13 @@ pub struct Facet {
     pub terms: Vec<(Term, usize)>,
 }
 
-/// A record to retrieve.
+/// A request to retrieve a record.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Retrieve<'a> {
     /// The caller that retrieves the record.
     pub caller: Caller,
-    /// The result set of the record.
+    /// The result set that contains the record.
     pub hits: &'a Hits,
     /// The identifier of the record in the result set.
     pub record: RecordId,
@@ -335,13 +336,13 @@ pub struct Retrieve<'a> {
     pub composition: &'a Composition,
 }
 
-/// The records of a response, announced before they are retrieved one by one.
+/// The records of a response, which are announced to the backend before they are retrieved one by one.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RetrieveMany<'a> {
     /// The caller that retrieves the records.
     pub caller: Caller,
-    /// The result set of the records.
+    /// The result set that contains the records.
     pub hits: &'a Hits,
     /// The records in the order of the response; the response may not have room for all of them.
     pub records: &'a [RecordId],
@@ -448,7 +449,7 @@ impl Composition {
     }
 }
 
-/// The part of an index to scan.
+/// A request to scan a part of an index.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Scan<'a> {

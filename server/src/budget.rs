@@ -8,7 +8,7 @@ use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::headroom::{self, HeadroomProbe};
 use crate::limits::Limits;
 
-/// The total octets of all accounts of a server.
+/// The total number of octets charged to all accounts of a server, and its limit.
 pub(crate) struct Budget {
     most: usize,
     used: AtomicUsize,
@@ -26,7 +26,7 @@ const GRAIN: usize = 8192;
 /// The maximum number of octets of memory for each octet of an encoded APDU. Queries with many short terms need the most.
 pub(crate) const DECODED: usize = 16;
 
-/// The memory that clients make a server use.
+/// The memory that a server uses for its clients.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct KeptOctets {
@@ -64,7 +64,7 @@ impl Budget {
     /// Adds octets to the total.
     ///
     /// # Errors
-    /// Condition 31 if the limit of the server would be exceeded.
+    /// Fails with condition 31 if the limit of the server would be exceeded.
     fn add(&self, octets: usize) -> Result<(), Diagnostic> {
         let before = add(&self.used, octets, self.most)
             .ok_or_else(|| exhausted("all sessions keep", "server-octets", self.most))?;
@@ -180,7 +180,7 @@ impl Charge {
     /// Changes the number of octets. Lowering it always succeeds.
     ///
     /// # Errors
-    /// Condition 31 if a limit would be exceeded; the number is then unchanged.
+    /// Fails with condition 31 if a limit would be exceeded; the number is then unchanged.
     pub(crate) fn set(&mut self, octets: usize) -> Result<(), Diagnostic> {
         if let Some(account) = &self.account {
             match octets.checked_sub(self.octets) {
@@ -195,7 +195,7 @@ impl Charge {
     /// Raises the number of octets to `octets`, if it is lower.
     ///
     /// # Errors
-    /// The same as for [`Charge::set`].
+    /// Fails like [`Charge::set`].
     pub(crate) fn cover(&mut self, octets: usize) -> Result<(), Diagnostic> {
         self.set(octets.max(self.octets))
     }

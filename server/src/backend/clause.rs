@@ -32,8 +32,8 @@ impl<'a> Clause<'a> {
     /// Reads a term and its attributes. Octets that are not UTF-8 become U+FFFD.
     ///
     /// # Errors
-    /// Condition 121 for an attribute of an attribute set other than Bib-1, 113 for an unknown attribute type, 246 for a value
-    /// that is not a number, 229 for a term that is neither text nor a number.
+    /// Fails with condition 121 for an attribute of an attribute set other than Bib-1, 113 for an unknown attribute type, 246 for
+    /// a value that is not a number, 229 for a term that is neither text nor a number.
     pub fn of(operand: &'a AttributesPlusTerm) -> Result<Self, Diagnostic> {
         let text = match &operand.term {
             Term::General(octets) => String::from_utf8_lossy(octets.as_bytes()),

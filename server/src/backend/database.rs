@@ -23,9 +23,9 @@ pub struct DatabaseInfo {
     pub element_sets: Vec<String>,
     /// The attributes that queries may use.
     pub attributes: Vec<AttributeInfo>,
-    /// Whether the database can be scanned, by those indexes whose [attribute](AttributeInfo::scan) permits it.
+    /// Whether the database can be scanned. This is limited to the indexes whose [attribute](AttributeInfo::scan) permits it.
     pub scan: bool,
-    /// Whether result sets can be sorted, by those indexes whose [attribute](AttributeInfo::sort) permits it.
+    /// Whether result sets can be sorted. This is limited to the indexes whose [attribute](AttributeInfo::sort) permits it.
     pub sort: bool,
     /// Whether clients may change records.
     pub update: bool,
@@ -129,7 +129,7 @@ impl AttributeInfo {
 /// Checks that a backend has all databases named in a request. The case of names is ignored (Z39.50-2003 §3.2.2.1.3).
 ///
 /// # Errors
-/// Condition 235 with the first unknown name.
+/// Fails with condition 235 with the first unknown name.
 pub fn check_databases(named: &[DatabaseName], known: &[&str]) -> Result<(), Diagnostic> {
     let is_known = |name: &DatabaseName| {
         let name = name.0.to_string_lossy();

@@ -22,7 +22,7 @@ impl fmt::Debug for RecordId {
 /// such as a snapshot of the database.
 #[expect(clippy::len_without_is_empty, reason = "Hits has it")]
 pub trait HitList: Any + Send + Sync {
-    /// Returns the number of records. Must not wait.
+    /// Returns the number of records. This must not block.
     fn len(&self) -> usize;
 
     /// Returns the records at these positions, counted from 0; positions past the end are ignored.
