@@ -1,5 +1,5 @@
-//! A connection: reads requests and writes answers (Z39.50-2003 §4.2). Nothing is read while an answer is written, so that a
-//! client that does not read delays only itself. When the maximum number of operations is in progress, the server reads ahead,
+//! Serves a connection: reads requests and writes answers (Z39.50-2003 §4.2). Nothing is read while an answer is written, so that
+//! a client that does not read delays only itself. When the maximum number of operations is in progress, the server reads ahead,
 //! but only handles requests that stop an operation.
 
 mod operations;
@@ -58,7 +58,7 @@ pub(crate) struct Context {
     /// The handler of HTTP requests other than SRU; `None` to refuse these requests.
     #[cfg(feature = "sru")]
     pub(crate) web: Option<Arc<dyn Web>>,
-    /// The number of the last session.
+    /// The number of the newest session.
     pub(crate) numbers: Arc<AtomicU64>,
 }
 
@@ -451,7 +451,7 @@ impl<S: Transport> Connection<'_, S> {
     /// Stops the operations that take too long, except those that cannot be stopped, such as updates.
     ///
     /// # Errors
-    /// The client has closed its sending side, and the deadline of the operations has passed.
+    /// Fails if the client has closed its sending side, and the deadline of the operations has passed.
     fn stop_what_is_overdue(&mut self) -> io::Result<()> {
         if self.left.is_some_and(|left| left <= Instant::now()) {
             return Err(io::ErrorKind::ConnectionAborted.into());

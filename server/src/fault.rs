@@ -1,4 +1,4 @@
-//! Scripted misbehaviour, to test clients against: a list of rules, each of which names a fault and the requests that it strikes.
+//! Scripted misbehaviour for testing clients: a list of rules, each of which names a fault and the requests that it strikes.
 //!
 //! Faults act between the session and the wire: a request may be changed before the session sees it, and the reply may be
 //! changed, delayed, broken or withheld before it is sent. The session itself is not aware of faults.
@@ -68,7 +68,7 @@ pub enum Fault {
     Version2,
     /// Init grants version 1 only, whatever the client offers.
     Version1,
-    /// Init grants only these of the options that the session would grant.
+    /// Init grants only those of these options that the session would grant without the fault.
     Options(Options),
     /// Init is answered with result FALSE, and this diagnostic in the userInformationField, if any.
     RejectInit(Option<Diagnostic>),
@@ -141,7 +141,7 @@ pub enum Fault {
     Hold,
     /// The answer is held back, and sent in one write after the next answer.
     Swap,
-    /// The answer is delayed by this time. During the delay, the server does not read from the connection.
+    /// The answer is delayed by this time. In Z39.50, the delay ends early if the client cancels the operation.
     Delay(Duration),
     /// The octets of the answer are written one by one.
     Trickle,

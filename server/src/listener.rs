@@ -148,7 +148,7 @@ impl Server {
     /// Creates a server that listens on an address; port 0 selects a free port.
     ///
     /// # Errors
-    /// The address cannot be bound.
+    /// Fails if the address cannot be bound.
     pub async fn bind(
         address: impl ToSocketAddrs,
         backend: Arc<dyn Backend>,
@@ -161,7 +161,7 @@ impl Server {
     /// Also listens on another address.
     ///
     /// # Errors
-    /// The same as for [`Server::bind`].
+    /// Fails like [`Server::bind`].
     pub async fn and_bind(mut self, address: impl ToSocketAddrs) -> io::Result<Self> {
         self.sockets
             .push(Socket::Tcp(listen(address).await?).into());
@@ -171,7 +171,7 @@ impl Server {
     /// Also listens for TLS on another address. The handshake counts towards [`Limits::init_time`].
     ///
     /// # Errors
-    /// The same as for [`Server::bind`].
+    /// Fails like [`Server::bind`].
     #[cfg(feature = "tls")]
     pub async fn and_bind_tls(mut self, address: impl ToSocketAddrs, tls: Tls) -> io::Result<Self> {
         let socket = Socket::Tls(listen(address).await?, tls);
@@ -183,7 +183,7 @@ impl Server {
     /// replaced.
     ///
     /// # Errors
-    /// The socket cannot be bound.
+    /// Fails if the socket cannot be bound.
     #[cfg(unix)]
     pub async fn and_bind_unix(mut self, path: impl AsRef<Path>) -> io::Result<Self> {
         self.sockets.push(Socket::unix(path.as_ref()).await?.into());

@@ -39,7 +39,7 @@ pub(super) struct ReceivedRequest {
 pub(super) enum Ended {
     /// The login in a request has been checked, and the request can begin.
     LoginChecked,
-    /// The operation is done, and the session has to make the reply.
+    /// The operation is done, and the session has to create the reply.
     Done(ReceivedRequest, Done),
     /// The answer is no longer delayed, and can be sent.
     Output(Output),
@@ -61,7 +61,7 @@ pub(super) enum OperationState {
 
 pub(super) struct Run {
     future: Pin<Box<dyn Future<Output = Done> + Send>>,
-    /// The start of the operation's time limit; `None` if it has not begun.
+    /// The time from which the operation's time limit is counted; `None` until the deadline is first computed.
     since: Option<Instant>,
     /// Whether the operation was stopped because of its time limit.
     is_overdue: bool,
@@ -137,7 +137,8 @@ impl Operations {
         }
     }
 
-    /// Waits for the next operation to end, and returns its result; never ready if no operation is running. Cancel safe.
+    /// Waits for the next operation to end, and returns its result; never ready if no operation is running. This method is cancel
+    /// safe.
     pub(super) async fn next(&mut self) -> Ended {
         poll_fn(|context| self.poll_next(context)).await
     }
@@ -202,7 +203,8 @@ fn are_in_the_way(before: &[OperationState], later: &Apdu) -> bool {
 }
 
 impl Run {
-    /// Returns the time at which the operation becomes overdue; `None` if `Instant` cannot represent it.
+    /// Returns the time at which the operation becomes overdue; `None` if it has no time limit, is already overdue, or if
+    /// `Instant` cannot represent the time.
     fn deadline(&self, most: Option<Duration>) -> Option<Instant> {
         let since = self.since.filter(|_| !self.is_overdue)?;
         since.checked_add(most?)

@@ -2,9 +2,10 @@
 //! occupies a slot, called a room. The rules for assigning slots are:
 //!
 //! - an address has at most half of the slots; the last tenth of the slots is reserved for addresses without a connection;
-//! - if all slots are taken, a connection without a session is closed; if there is none, the session that has been idle longest,
-//!   at the address with the most connections. Neither is closed before a certain time has passed, and a connection is closed
-//!   only for a new one from the same address or from an address with fewer connections.
+//! - if all slots are taken, a connection without a session is closed or, if there is none, a connection whose session is idle.
+//!   Of these, the oldest or longest idle one at the address with the most connections is closed. No connection is closed before
+//!   a certain time has passed, and a connection is closed only for a new one from the same address or from an address with fewer
+//!   connections.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -34,8 +35,8 @@ struct House {
     per_address: usize,
     /// The number of slots reserved for addresses without a connection.
     reserve: usize,
-    /// The time for which a connection is not closed to free its slot: first for connections without a session, then for idle
-    /// sessions.
+    /// The minimum time before a connection is closed to free its slot: the first is for connections without a session, the
+    /// second for idle sessions.
     patience: [Duration; 2],
     occupants: Mutex<Occupants>,
     freed: Notify,

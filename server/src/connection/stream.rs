@@ -100,7 +100,7 @@ impl Inlet {
     }
 
     /// Returns the next APDU. If a number of octets to read ahead is given, returns the next APDU that interrupts operations in
-    /// progress instead. Cancel safe.
+    /// progress instead. This method is cancel safe.
     pub(super) async fn heard(
         &mut self,
         stream: &mut (impl AsyncRead + Unpin),

@@ -295,7 +295,7 @@ impl Tally {
         }
     }
 
-    /// Sets the reason for the end of the session and logs the error, if it is one. Later calls have no effect.
+    /// Sets the reason for the end of the session, and adds the error to the totals, if there is one. Later calls have no effect.
     pub(crate) fn ends(&mut self, end: SessionEnd, why: Option<&dyn Display>) {
         if self.end.is_none() {
             self.end = Some(end);

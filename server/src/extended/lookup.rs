@@ -1,5 +1,5 @@
-//! The server's own databases, IR-Explain-1 and IR-Extend-1: small lists of records with texts under the Use attributes of
-//! one set (Z39.50-2003 Appendices ATR.2 and ATR.3).
+//! The server's own databases, IR-Explain-1 and IR-Extend-1. Each of them is a small list of records, which are found by the
+//! texts that they have for the Use attributes of one attribute set (Z39.50-2003 Appendices ATR.2 and ATR.3).
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -47,8 +47,8 @@ impl OwnDatabase {
         [self.syntax, oid::SUTRS, oid::XML, oid::APPLICATION_XML].contains(syntax)
     }
 
-    /// Returns a record in the given syntax, or by default in its own; `root` is the name of its root element in XML. Returns
-    /// `None` if the record cannot be encoded.
+    /// Returns a record in the given syntax, by default the database's own; `root` is the name of the record's root element in
+    /// XML. Returns `None` if the record cannot be encoded.
     pub(crate) fn shown(
         &self,
         record: &(impl Describe + BerValue),
@@ -72,9 +72,9 @@ impl OwnDatabase {
     /// is a single value.
     ///
     /// # Errors
-    /// Condition 121 for another attribute set, 113 for an unsupported attribute type, 114 to 122 for an unsupported value, 116
-    /// for a term without Use, 229 for a term that is neither text nor a number, 30 for an unknown result set, 201 for proximity,
-    /// 245 for a restricted set, 31 for too many terms.
+    /// Fails with condition 121 for another attribute set, 113 for an unsupported attribute type, 114 to 122 for an unsupported
+    /// value, 116 for a term without Use, 229 for a term that is neither text nor a number, 30 for an unknown result set, 201 for
+    /// proximity, 245 for a restricted set, 31 for too many terms.
     pub(crate) fn find(
         &self,
         search: &Search<'_>,
@@ -116,8 +116,8 @@ impl OwnDatabase {
     }
 }
 
-/// The maximum number of comparisons for a query: its number of terms times the number of records. This many comparisons take a
-/// few milliseconds.
+/// The maximum number of comparisons for a query, which is the number of its terms multiplied by the number of records. This many
+/// comparisons take a few milliseconds.
 const MOST_COMPARISONS: usize = 100_000;
 
 /// The condition that the texts of a record must meet.

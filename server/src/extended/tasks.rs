@@ -80,7 +80,7 @@ impl Size {
         }
     }
 
-    /// Returns the size after a change from `less` to `more`.
+    /// Returns the size after a task of size `less` is replaced with one of size `more`.
     fn changed(self, less: Self, more: Self) -> Self {
         let sum = |all: usize, less, more| all.saturating_sub(less).saturating_add(more);
         Self {
@@ -141,10 +141,11 @@ impl Tasks {
         self
     }
 
-    /// Checks whether a task of this kind could be added for the owner; called before its service is performed.
+    /// Checks whether a task of this kind could be added for the owner. This is checked before the service of the task is
+    /// performed.
     ///
     /// # Errors
-    /// Condition 218 with the name, if the owner has a task of this name; 220 for too many tasks.
+    /// Fails with condition 218 with the name, if the owner has a task of this name; 220 for too many tasks.
     pub(crate) fn check_room(
         &self,
         kind: &TaskKind,
@@ -156,7 +157,7 @@ impl Tasks {
     /// Adds a task, and returns its number, which is the package's targetReference.
     ///
     /// # Errors
-    /// The same as for [`Tasks::check_room`].
+    /// Fails like [`Tasks::check_room`].
     pub(crate) fn add(&self, task: Task) -> Result<u32, Diagnostic> {
         let mut kept = lock(&self.0);
         kept.check_room(&task.kind, task.owner.as_deref())?;
@@ -169,7 +170,7 @@ impl Tasks {
     /// Replaces the task with this number.
     ///
     /// # Errors
-    /// Condition 219 if it no longer exists, 220 if the packages become too large.
+    /// Fails with condition 219 if it no longer exists, 220 if the packages become too large.
     pub(crate) fn replace(&self, number: u32, task: Task) -> Result<(), Diagnostic> {
         let mut kept = lock(&self.0);
         if kept.tasks.contains_key(&number) {
@@ -193,7 +194,7 @@ impl Tasks {
     /// user's own is preferred.
     ///
     /// # Errors
-    /// Condition 1008 for a kind without a name, 219 if the task does not exist, 223 if the user has no permission.
+    /// Fails with condition 1008 for a kind without a name, 219 if the task does not exist, 223 if the user has no permission.
     pub(crate) fn named(
         &self,
         kind: &TaskKind,
@@ -292,7 +293,7 @@ impl Task {
     }
 
     /// Returns the encoded parameters; `None` if they cannot be encoded. For an update, their object identifier is the package
-    /// type of the task, which tells the version of the update.
+    /// type of the task, which identifies the version of the update.
     fn specific(&self) -> Option<z3950_asn1::apdu::External> {
         let encoded = match &self.parameters {
             TaskParameters::Update(update) => update.to_external_as(self.kind.package_type),

@@ -256,7 +256,7 @@ fn records(answer: &mut Apdu) -> Option<(&mut i64, &mut Vec<NamePlusRecord>)> {
     }
 }
 
-/// Returns versions 1 and 2 as a bit string of a full octet, as other servers send them.
+/// Returns versions 1 and 2 as a bit string that fills a whole octet, as other servers send it.
 fn version_2() -> ProtocolVersion {
     ProtocolVersion(Bits::of(&[0, 1, 7]).intersection(Bits::of(&[0, 1, 8])))
 }

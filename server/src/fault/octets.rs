@@ -1,4 +1,4 @@
-//! Faults in the octets of an answer: another tag, wrong lengths, or other octets (X.690 §8.1).
+//! Faults in the octets of an answer: a different tag, wrong lengths, or garbage (X.690 §8.1).
 
 use z3950_asn1::codec::frame::{CONSTRUCTED, Header, Length};
 

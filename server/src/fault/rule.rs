@@ -145,7 +145,7 @@ impl When {
     /// Returns the condition for a request, named as at the beginning of a [`Rule`].
     ///
     /// # Errors
-    /// A message, if the name is unknown.
+    /// Fails with a message if the name is unknown.
     pub fn on(request: &str) -> Result<Self, String> {
         match request {
             "any" => return Ok(Self::always()),
@@ -166,7 +166,7 @@ impl When {
     /// Adds a condition, named as in a [`Rule`].
     ///
     /// # Errors
-    /// A message, if the name is unknown or the value is invalid.
+    /// Fails with a message if the name is unknown or the value is invalid.
     pub fn with(self, name: &str, value: &str) -> Result<Self, String> {
         let number = || match value.parse() {
             Ok(number) if number > 0 => Ok(number),

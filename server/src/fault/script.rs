@@ -108,7 +108,7 @@ impl Script {
     /// Applies the rules to a request; returns the faults that strike the session's answer.
     ///
     /// # Errors
-    /// The answer, if the session must not see the request.
+    /// Fails with the answer if the session must not see the request.
     pub(crate) fn request(&mut self, request: &mut Apdu) -> Result<Vec<Fault>, Output> {
         if let Apdu::AccessControlResponse(response) = &request
             && let Some(reply) = self.challenged.take()

@@ -54,7 +54,7 @@ pub(crate) fn answer(fault: &Fault, answer: &mut Response) {
     }
 }
 
-/// Replaces the contents of an answer by diagnostics.
+/// Replaces the contents of an answer with diagnostics.
 fn fail(answer: &mut Response, why: Vec<SruDiagnostic>) {
     match answer {
         Response::SearchRetrieve(found) => {
@@ -99,7 +99,7 @@ pub(crate) fn body(fault: &Fault, body: Vec<u8>) -> Vec<u8> {
         Fault::ByteOrderMark => [&b"\xef\xbb\xbf"[..], &body].concat(),
         fault => match String::from_utf8(body) {
             Ok(text) => text_of(fault, text),
-            // A body that is not UTF-8 has already been changed by another fault, so it is kept.
+            // A body that is not UTF-8 has already been changed by another fault, so it is left unchanged.
             Err(octets) => octets.into_bytes(),
         },
     }

@@ -306,7 +306,7 @@ fn login(headers: &HeaderMap) -> Result<Option<SruLogin>, Problem> {
 /// Reads the body of a request (RFC 9112 §6, §7) of at most `most` octets, with or without a Content-Length.
 ///
 /// # Errors
-/// Status 413 for a longer body, 400 for a body that is incomplete or malformed.
+/// Fails with status 413 for a longer body, or 400 for a body that is incomplete or malformed.
 pub(super) async fn read_body(
     mut body: Incoming,
     length: Option<u64>,

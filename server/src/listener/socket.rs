@@ -95,7 +95,7 @@ const BACKLOG: u32 = 1024;
 ///
 /// # Errors
 ///
-/// None of the addresses can be bound; the error is that of the last address.
+/// Fails if none of the addresses can be bound, with the error for the last address.
 pub(super) async fn listen(addresses: impl ToSocketAddrs) -> io::Result<TcpListener> {
     let mut refused = io::Error::new(io::ErrorKind::InvalidInput, "no address to listen on");
     for address in lookup_host(addresses).await? {
@@ -181,7 +181,7 @@ impl Socket {
 /// Listens on a Unix socket. A socket file left over from a previous server is replaced.
 ///
 /// # Errors
-/// The socket cannot be bound.
+/// Fails if the socket cannot be bound.
 #[cfg(unix)]
 pub async fn listen_unix(path: &Path) -> io::Result<(UnixListener, SocketFile)> {
     let listener = match UnixListener::bind(path) {

@@ -59,7 +59,7 @@ impl MemoryBackendBuilder {
     /// Adds records to a database, creating it if necessary.
     ///
     /// # Errors
-    /// A note on the first record that cannot be encoded in ISO 2709.
+    /// Fails with a note on the first record that cannot be encoded in ISO 2709.
     pub fn add_records(
         mut self,
         name: &str,
@@ -113,8 +113,9 @@ impl MemoryBackendBuilder {
     /// called from time to time. Blocks until done.
     ///
     /// # Errors
-    /// A file cannot be read or does not contain records; a journal cannot be read, is damaged, or does not belong to its file;
-    /// or there is too little memory ([`LoadError::NoMemory`]). A damaged record is not an error, but is reported as a note.
+    /// Fails if a file cannot be read or does not contain records, if a journal cannot be read, is damaged or does not belong to
+    /// its file, or if there is too little memory ([`LoadError::NoMemory`]). A damaged record is not an error, but is reported as
+    /// a note.
     pub fn load(
         self,
         databases: impl IntoIterator<Item = DatabaseFiles>,

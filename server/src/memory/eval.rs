@@ -36,7 +36,8 @@ const MOST_OCTETS: usize = 16 * 1024 * 1024;
 /// Evaluates a query. Terms are counted in the given databases, or in all databases if this is `None`.
 ///
 /// # Errors
-/// The condition for the first unsupported part of the query, from left to right; 31 for too much work.
+/// Fails with the condition for the first unsupported part of the query, from left to right, or with condition 31 for too much
+/// work.
 pub(in crate::memory) fn find<'a>(
     index: &'a Index,
     fields: &Fields,
@@ -410,7 +411,7 @@ enum Where {
 /// Returns the records found by a lookup.
 ///
 /// # Errors
-/// The work budget is exhausted.
+/// Fails if the work budget is exhausted.
 pub(super) fn records<'a>(
     index: &'a Index,
     look: &Look<'_>,

@@ -152,7 +152,7 @@ impl PageSearch {
     /// Opens a session with this server for one of its databases.
     ///
     /// # Errors
-    /// The errors of [`Client::connect`].
+    /// Fails with the errors of [`Client::connect`].
     pub(super) async fn connection(&self, database: &str) -> Result<Connection, Error> {
         let url = format!("{OWN}/{}", encoded(database));
         self.client.connect(url).await

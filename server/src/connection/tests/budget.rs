@@ -1,4 +1,5 @@
-//! Tests of requests that are refused because they exceed the memory limit of a session; afterwards, nothing may remain counted.
+//! Tests of requests that are refused because they exceed the memory limit of a session; afterwards, no memory may remain charged
+//! to the session.
 
 use super::*;
 use crate::budget::DECODED;

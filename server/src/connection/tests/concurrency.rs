@@ -108,7 +108,7 @@ fn expected(answers: &[(&str, u64)]) -> Vec<(String, u64)> {
 #[tokio::test(start_paused = true)]
 async fn answers_overtake_each_other() {
     for (requests, expected_answers) in [
-        // A Present waits for the search that makes its result set.
+        // A Present waits for the search that creates its result set.
         (
             vec![
                 timed("1", 5, "a"),

@@ -47,7 +47,7 @@ fn answers_are_as_the_fault_says() {
         ("sru-version", "<zs:numberOfRecords>10<", "<zs:version>"),
         ("packing XML", "<zs:recordPacking>XML<", ">xml<"),
         ("html", "<html>", "<zs:"),
-        // A fault for Z39.50 does not change an answer of SRU.
+        // A fault for Z39.50 does not change an SRU answer.
         ("tag 3", "<zs:nextRecordPosition>3<", "no such text"),
     ] {
         let text = text(fault);

@@ -47,8 +47,8 @@ impl TermAttributes {
     /// Reads the attributes of a term; `attribute_set` is the default set.
     ///
     /// # Errors
-    /// The condition for the first unsupported attribute: sets are checked first, then types, then values in the order of their
-    /// types.
+    /// Fails with the condition for the first unsupported attribute: sets are checked first, then types, then values in the order
+    /// of their types.
     pub(in crate::memory) fn read(
         fields: &Fields,
         attribute_set: &Oid,
@@ -207,7 +207,7 @@ fn refused(treatment: UnsupportedPolicy, value: impl Fn() -> String) -> Result<(
 /// words.
 ///
 /// # Errors
-/// The condition for the first unsupported attribute.
+/// Fails with the condition for the first unsupported attribute.
 pub(in crate::memory) fn scan_start(
     fields: &Fields,
     attribute_set: &Oid,
@@ -255,7 +255,8 @@ pub(in crate::memory) fn scan_start(
 /// Returns the index of a sort key, which is a name, or attributes with a Use value.
 ///
 /// # Errors
-/// Condition 207 for elements and for a name without an index; for attributes, the condition for the first unsupported one.
+/// Fails with condition 207 for elements and for a name without an index; for attributes, the condition for the first unsupported
+/// one.
 pub(in crate::memory) fn sort_index(fields: &Fields, key: &SortKey) -> Result<IndexId, Diagnostic> {
     match key {
         SortKey::SortField(name) => {

@@ -39,8 +39,8 @@ impl<'q> WrittenTerm<'q> {
     /// Reads a term; `attribute_set` is the default set of the query.
     ///
     /// # Errors
-    /// The condition for the first unsupported attribute, or for a term of a type that cannot be compared with entries of the
-    /// index.
+    /// Fails with the condition for the first unsupported attribute, or for a term of a type that cannot be compared with entries
+    /// of the index.
     pub(in crate::memory) fn read(
         fields: &Fields,
         attribute_set: &Oid,
@@ -104,7 +104,7 @@ impl<'q> WrittenTerm<'q> {
     /// Returns the order of the words of a text, and the edges of the entry at which they must be.
     ///
     /// # Errors
-    /// Condition 123 for a list of words that must be at an edge of the entry.
+    /// Fails with condition 123 for a list of words that must be at an edge of the entry.
     pub fn order(&self) -> Result<WordOrder, Diagnostic> {
         Ok(match (self.edges(), self.attributes.structure) {
             (Some(_), Some(DOCUMENT_TEXT)) => return Err(self.contradiction(bib1::STRUCTURE)),
@@ -178,7 +178,7 @@ impl<'q> WrittenTerm<'q> {
     /// Returns the relation if it is an order relation, such as less than; it cannot be combined with truncation.
     ///
     /// # Errors
-    /// Condition 123 if the term is also truncated.
+    /// Fails with condition 123 if the term is also truncated.
     pub(super) fn comparison(&self) -> Result<Option<i64>, Diagnostic> {
         let relation = self.attributes.relation;
         if !matches!(relation, LESS | LESS_OR_EQUAL | GREATER_OR_EQUAL | GREATER) {
@@ -194,7 +194,7 @@ impl<'q> WrittenTerm<'q> {
     /// after the last entry that equals the bound, if several entries do.
     ///
     /// # Errors
-    /// Condition 123 if the term is also truncated.
+    /// Fails with condition 123 if the term is also truncated.
     pub fn range(&self, bound: &str, end: Option<&str>) -> Result<Option<TextRange>, Diagnostic> {
         let relation = self.comparison()?;
         Ok(relation.map(|relation| range(relation, bound.to_owned(), end.map(str::to_owned))))
@@ -203,7 +203,7 @@ impl<'q> WrittenTerm<'q> {
     /// Checks that the term has the form that its structure requires.
     ///
     /// # Errors
-    /// Condition 126 if it has another form.
+    /// Fails with condition 126 if it has another form.
     pub fn check_structure(&self) -> Result<(), Diagnostic> {
         if self.attributes.truncation != bib1::TRUNCATION_NONE {
             return Ok(());

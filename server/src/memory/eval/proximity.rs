@@ -24,7 +24,7 @@ impl Proximity {
     /// Converts the operator of a request.
     ///
     /// # Errors
-    /// Condition 131 for an unknown relation, 132 for a unit other than the word, 202 for an invalid distance.
+    /// Fails with condition 131 for an unknown relation, 132 for a unit other than the word, 202 for an invalid distance.
     pub(super) fn read(operator: &ProximityOperator) -> Result<Self, Diagnostic> {
         let refused = |condition, value: i64| Err(diagnostic(condition, value.to_string()));
         match operator.proximity_unit_code {
@@ -94,7 +94,7 @@ impl Spans {
     /// must be in ascending order of records.
     ///
     /// # Errors
-    /// The work budget is exhausted, or there are too many spans.
+    /// Fails if the work budget is exhausted, or there are too many spans.
     pub(super) fn add(
         &mut self,
         proximity: &Proximity,
