@@ -1,5 +1,5 @@
 //! Slows down clients that guess passwords (Z39.50-2003 §3.2.1.1.2, §3.2.5). Answers to wrong passwords are delayed. The delays
-//! of one address follow each other, so that a client cannot make more guesses by opening further connections.
+//! of answers to one address add up, so that a client cannot make more guesses by opening further connections.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -77,7 +77,8 @@ impl Guesses {
         (proved, Penalty { delay, hang_up })
     }
 
-    /// Returns whether no further password from an address is checked, because too many answers to it are being withheld.
+    /// Returns whether passwords from an address are not checked at present, because too many answers to this address are being
+    /// withheld.
     pub(crate) fn is_silenced(&self, address: Option<IpAddr>, refusal_delay: Duration) -> bool {
         let longest = refusal_delay.saturating_mul(LONGEST);
         !longest.is_zero() && self.silence(address.map(network), Instant::now()) > longest

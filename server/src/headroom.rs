@@ -40,7 +40,7 @@ impl std::fmt::Display for Headroom {
     }
 }
 
-/// The octets of a megabyte, the unit in messages.
+/// The number of octets in a megabyte, which is the unit in messages.
 pub(crate) const MEGABYTE: u64 = 1_000_000;
 
 #[cfg(test)]

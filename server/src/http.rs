@@ -55,8 +55,8 @@ enum HttpEnd {
     Fault { reset: bool },
 }
 
-/// Serves a connection, some of whose octets have already been read. It ends when the client or a limit ends it, or when
-/// `stopping` turns true and the answer in progress is sent.
+/// Serves a connection from which some octets have already been read, until the client or a limit ends it, or until `stopping`
+/// turns true and the answer in progress is sent.
 pub(crate) async fn serve<S: Transport>(
     stream: &mut S,
     octets: Bytes,

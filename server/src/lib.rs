@@ -116,7 +116,7 @@ pub use offer::Offer;
 pub use session::{Reply, Session};
 pub use target::Target;
 
-/// The code blocks of the README.
+/// Runs the code blocks of the README as documentation tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -19,8 +19,8 @@ pub struct Limits {
     /// request further records separately.
     pub records_per_response: usize,
     /// The maximum number of answers with more than 64 records that are created at the same time; by default, 8. Further answers
-    /// wait. The limit exists because each takes about `preferred_message_size` octets in small blocks, and memory between these
-    /// blocks cannot be returned to the system.
+    /// wait. The limit exists because each such answer takes about `preferred_message_size` octets in small blocks, and memory
+    /// between these blocks cannot be returned to the system.
     pub large_answers: usize,
     /// The number of records in an SRU answer if the request does not give one; by default, 10.
     pub sru_records: usize,
@@ -78,8 +78,8 @@ pub struct Limits {
     /// `sessions`. Further connections are closed, unless a connection without a session can be closed instead. Connections over
     /// Unix sockets count as one address, to which this limit does not apply.
     pub sessions_per_address: Option<usize>,
-    /// The maximum number of concurrent sessions with the server itself for one request for a page; by default, 16. Further
-    /// sessions wait. All sessions but the first count as connections.
+    /// The maximum number of concurrent sessions that the server opens with itself to answer one request for a page; by default,
+    /// 16. Further sessions wait. All sessions but the first count as connections.
     pub sessions_per_request: usize,
     /// The maximum number of connections that wait because the limit of connections is reached; by default, 64, and half as many
     /// from one address. Further connections are closed.
@@ -98,8 +98,8 @@ pub struct Limits {
     pub refusals: usize,
     /// The delay of the answer to a wrong password; by default, 100 ms. Zero means no delay. Each further wrong password from the
     /// same address, or from one IPv6 network of 64 bits, doubles the delay, up to 32 times, until a correct password is sent or
-    /// ten minutes pass without an attempt. The delays of one address follow each other; once they add up to more than the
-    /// longest delay, a further attempt is refused with condition 1018 and ends its connection.
+    /// ten minutes pass without an attempt. The delays of answers to one address add up; once their sum exceeds the longest
+    /// delay, a further attempt is refused with condition 1018 and ends its connection.
     pub refusal_delay: Duration,
     /// The maximum number of addresses remembered because of wrong passwords; by default, 10,000. The address with the oldest
     /// refusal is forgotten first.

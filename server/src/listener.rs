@@ -107,7 +107,7 @@ impl ServerHandle {
         Arc::clone(&self.context().metrics)
     }
 
-    /// Returns the memory that clients make the server use.
+    /// Returns the memory that the server uses for its clients.
     pub fn kept_octets(&self) -> KeptOctets {
         self.context().target.budget.octets()
     }
@@ -213,9 +213,9 @@ impl Server {
         self
     }
 
-    /// Replays recorded conversations instead of using the target. A request gets the answer to the same recorded request, a
-    /// Present the recorded records, and any other request a diagnostic. A [`Recording`](crate::transcript::Recording) is
-    /// accepted as well.
+    /// Replays recorded conversations instead of using the target. A request that was recorded gets its recorded answer, a
+    /// Present gets the recorded records, and any other request gets a diagnostic. A [`Recording`](crate::transcript::Recording)
+    /// is accepted as well.
     pub fn with_replay(self, replay: impl Into<Replay>) -> Self {
         let replay = Some(Arc::new(replay.into()));
         self.handle.change(|context| context.replayed = replay);

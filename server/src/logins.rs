@@ -30,14 +30,14 @@ use crate::lock::lock;
 pub(crate) struct Logins {
     /// The addresses that have sent wrong logins.
     pub(crate) guesses: Guesses,
-    /// For each address that has logins to check, the semaphore by which they take turns.
+    /// The semaphore of each address that has logins to check. It makes the checks of one address take turns.
     turns: Mutex<HashMap<Option<IpAddr>, Arc<Semaphore>>>,
-    /// Recently admitted users, for queries about clients that have a session.
+    /// Recently admitted users, whose logins need not be checked again to find out what their clients may do.
     #[cfg(feature = "sru")]
     pub(crate) admitted: AdmittedUsers,
 }
 
-/// The result of a check, for the request that brought the login.
+/// The result of a check, for the request that contained the login.
 #[derive(Debug, Default)]
 pub(crate) enum Proof {
     /// There was no login to check, or logins from this address are no longer checked.

@@ -313,7 +313,7 @@ fn challenges_come_before_the_answer() {
         let mut scripted = Scripted::opened(Faults::new().on(When::search(), challenge));
         assert_eq!(scripted.words(search("war")), ["accessControlRequest"]);
         assert_eq!(scripted.words(response(credentials)), [answer]);
-        // A client that sends credentials without a challenge is at fault.
+        // A client that sends credentials without a challenge violates the protocol.
         let unasked = scripted.serve(response(None));
         assert!(unasked.hang_up);
     }

@@ -103,7 +103,8 @@ impl Drop for SessionPlace {
 }
 
 impl SessionsOfRequest {
-    /// Returns the result of Init for a client with this login, which has been admitted; `None` if it is refused.
+    /// Returns how a session with this login is admitted; `None` if it is refused. A login with a password is known only if it
+    /// was admitted before.
     fn admission(&self, login: Option<&SruLogin>) -> Option<Admission> {
         let target = &self.context.target;
         if !target.has_logins() {

@@ -83,7 +83,7 @@ fn deleted(answer: &mut Apdu) {
     }
 }
 
-/// Sets the next position of a failed Present to the one after the requested range.
+/// Sets the next position of a failed Present to the position after the requested range.
 fn presented(request: &Apdu, answer: &mut Apdu) {
     if let (Apdu::PresentRequest(asked), Apdu::PresentResponse(failed)) = (request, answer)
         && let Some(Records::NonSurrogateDiagnostic(diagnostic)) = failed.records.as_ref()
@@ -149,7 +149,7 @@ fn updated(request: &ExtendedServicesRequest, update: Update) -> Option<External
     )
 }
 
-/// Returns an item order package with a document, for an order in XML.
+/// Returns an item order package, which contains a document if the order is in XML.
 fn ordered(request: &ExtendedServicesRequest, order: ItemOrder) -> Option<External> {
     let ItemOrder::EsRequest(asked) = order else {
         return None;
@@ -188,7 +188,7 @@ fn package(
     package.to_external().ok()
 }
 
-/// Replaces the diagnostic information of a Close by the text that yaz-ztest sends.
+/// Replaces the diagnostic information of a Close with the text that yaz-ztest sends.
 fn closed(answer: &mut Apdu) {
     if let Apdu::Close(close) = answer {
         close.diagnostic_information = Some("Association terminated by client".into());

@@ -57,7 +57,7 @@ impl Acceptor {
         }
     }
 
-    /// Returns the next connection that gets a slot. Cancel safe.
+    /// Returns the next connection that gets a slot. This method is cancel safe.
     pub(super) async fn accept(&mut self) -> Admitted {
         loop {
             let due = match self.admit_waiting() {
@@ -132,7 +132,7 @@ impl Acceptor {
         self.waiting.len() < self.most_waiting && of_address.count() < self.most_waiting.div_ceil(2)
     }
 
-    /// Waits for the next connection on any socket. Cancel safe.
+    /// Waits for the next connection on any socket. This method is cancel safe.
     async fn arrival(&mut self) -> Arrival {
         loop {
             if let Some(retry) = self.retry {

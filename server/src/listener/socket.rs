@@ -15,7 +15,7 @@ use crate::observer::Peer;
 #[cfg(feature = "tls")]
 use crate::tls::Tls;
 
-/// An endpoint that a server listens on. As text: `127.0.0.1:2100`, `tls:127.0.0.1:2100`, `unix:/run/z3950d`.
+/// An endpoint that a server listens on. Endpoints are written as `127.0.0.1:2100`, `tls:127.0.0.1:2100` or `unix:/run/z3950d`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Endpoint {

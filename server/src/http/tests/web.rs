@@ -269,7 +269,7 @@ async fn a_client_that_does_not_read_gets_no_further_parts() {
     caller.send(get("/web/endless")).await;
     (&mut caller.task).await.expect("no panic");
     assert_eq!(begun.elapsed().as_secs(), 30);
-    // Only the parts that fit into the pipe and into hyper's buffers are made.
+    // Only the parts that fit into the pipe and into hyper's buffers are requested.
     let parts = pages.parts.load(Ordering::Relaxed);
     assert!((8..=40).contains(&parts), "{parts}");
     assert_eq!(pages.dropped.load(Ordering::Relaxed), 1);
