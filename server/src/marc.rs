@@ -1,5 +1,5 @@
-//! The items of the package `z3950-marc` that signatures of this package need: a MARC record, the types that its methods take and
-//! return, and [`iso2709`] to make a record of octets and octets of a record. Programs that read and write MARC in its other forms
+//! The items of the package `z3950-marc` that appear in signatures of this package: a MARC record, the types that its methods
+//! take and return, and [`iso2709`], which decodes and encodes records. Programs that read and write MARC in its other forms
 //! depend on `z3950-marc`.
 
 pub use z3950_marc::{
@@ -7,22 +7,22 @@ pub use z3950_marc::{
     RepairKind, Subfield, Subfields, Tag,
 };
 
-/// What cannot be written in the character set of a record.
+/// The errors for characters that cannot be written in the character set of a record.
 pub mod charset {
     pub use z3950_marc::charset::{FieldProblem, Problem, ProblemKind};
 }
 
-/// The errors of changes to a record.
+/// The errors of methods that change a record.
 pub mod edit {
     pub use z3950_marc::edit::{DeletionError, FieldError};
 }
 
-/// Records of octets, and octets of records.
+/// Decodes and encodes records in ISO 2709.
 pub mod iso2709 {
     pub use z3950_marc::iso2709::{Iso2709Error, Parsed, encode, parse};
 }
 
-/// Places in a record, and the error of one that cannot be read.
+/// The places in a record, and the error for a place that cannot be parsed.
 pub mod select {
     pub use z3950_marc::select::{Place, SelectError};
 }

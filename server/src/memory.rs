@@ -107,7 +107,7 @@ use crate::lock::lock;
 /// Databases of MARC records in memory. Clones are handles to the same databases.
 ///
 /// Records are served in the format in which they were loaded, USMARC or UNIMARC, without any change, and as MARCXML, Dublin
-/// Core, SUTRS, OPAC and GRS-1. Element sets are F and B; XML has `marcxml` (as F) and `dc` as well.
+/// Core, SUTRS, OPAC and GRS-1. The element sets are F and B and, for XML, also `marcxml`, which is the same as F, and `dc`.
 ///
 /// Updates and reloads replace the databases atomically. A result set keeps the records of its search until the databases have
 /// been reloaded twice; then it can no longer be used.
@@ -130,10 +130,10 @@ struct Shared {
     headroom: Option<HeadroomProbe>,
 }
 
-/// The number of units of work after which a query is restarted on another thread. They take a few milliseconds.
+/// The number of units of work after which a query is restarted on another thread. This much work takes a few milliseconds.
 const QUICK_WORK: u64 = 65_536;
-/// The number of units of work after which a scan is restarted on another thread. They take about half a millisecond, less than
-/// for a query, because many scans at the same time would delay other connections.
+/// The number of units of work after which a scan is restarted on another thread. This much work takes about half a millisecond,
+/// less than for a query, because many scans at the same time would delay other connections.
 const QUICK_SCAN: u64 = 10_000;
 /// The maximum number of units of work of a query, which take about a second. A query that needs more fails with condition 31.
 const MOST_WORK: u64 = 20_000_000;
@@ -181,7 +181,7 @@ impl MemoryBackend {
         self.current().index.prepare();
     }
 
-    /// Returns the number of long jobs in progress and waiting.
+    /// Returns the numbers of long jobs that are in progress and that are waiting.
     pub fn jobs(&self) -> JobCounts {
         self.0.background.counts()
     }

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `support` | the attribute values that the backend supports, for queries and for Explain |
 //! | `read` | the attributes of a term under the profile, the term as text, and the indexes of scans and sorts |
-//! | `written` | the request of a term, verbatim |
+//! | `written` | a term with its attributes, as written by the client |
 //! | `look` | the lookup of a term |
 //! | `mask` | truncated and masked terms |
 //! | `expression` | regular expressions, with the feature `regex` |

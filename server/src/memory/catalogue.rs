@@ -54,7 +54,7 @@ pub struct DatabaseFiles {
     pub(crate) records: Vec<Bytes>,
 }
 
-/// A change of one record: all records with this docid are replaced by the new record.
+/// A change to one record: the new record replaces all records with this docid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct RecordChange {
     /// The docid of the record.
@@ -108,8 +108,8 @@ impl Catalogue {
         }
     }
 
-    /// Returns the catalogue after a change to one database, with the numbers of records added and removed. The cost does not
-    /// depend on the size of the database.
+    /// Returns the catalogue after changes to one database, given the numbers of changes, of records added, and of records
+    /// removed. The cost does not depend on the size of the database.
     pub(super) fn changed(
         &self,
         index: Index,

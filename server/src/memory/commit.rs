@@ -158,7 +158,7 @@ impl MemoryBackend {
             let mut queue = lock(&self.0.queue);
             let outcome = match saved {
                 Ok(()) => {
-                    // A merge may have made a newer catalogue in the meantime, so that catalogue is shown.
+                    // A merge may have created a newer catalogue in the meantime, which then becomes visible instead.
                     if queue.waiting.is_empty() {
                         catalogue = queue.newest.take().unwrap_or(catalogue);
                     }
@@ -242,7 +242,7 @@ impl MemoryBackend {
         }
     }
 
-    /// Replaces the databases by a catalogue that does not include the changes made so far; waiting changes are made again.
+    /// Replaces the databases with a catalogue that does not include the changes made so far; waiting changes are made again.
     pub(super) fn overtake(&self, catalogue: Catalogue) {
         let mut queue = lock(&self.0.queue);
         queue.overtake();
@@ -282,7 +282,7 @@ impl Commit {
     }
 }
 
-/// Clears the queue's flag if a commit or merge panics, so that later ones can run.
+/// Clears the queue's flag if a commit or merge panics, so that later commits or merges can run.
 struct ClearOnPanic<'a>(&'a Shared, fn(&mut CommitQueue));
 
 impl Drop for ClearOnPanic<'_> {

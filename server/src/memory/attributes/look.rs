@@ -75,8 +75,8 @@ const MOST_WORDS: usize = 256;
 
 /// Returns the lookup of a term; `attribute_set` is the default set of the query.
 ///
-/// The condition for the first unsupported attribute, or for a term that does not fit its attributes.
-/// The first unsupported attribute, or the term if it does not fit its attributes.
+/// # Errors
+/// Fails with the condition for the first unsupported attribute, or for a term that does not fit its attributes.
 pub(in crate::memory) fn look<'q>(
     fields: &Fields,
     attribute_set: &Oid,

@@ -16,7 +16,8 @@ impl Pattern {
         }
     }
 
-    /// Returns the number of characters of a truncated term; `None` for a term that is not truncated.
+    /// Returns the number of characters of a truncated term. For a masked term or a regular expression, only the literal
+    /// characters at its beginning count. Returns `None` for a term that is not truncated.
     pub(super) fn given(&self) -> Option<usize> {
         match self {
             Self::Exact(_) | Self::Range { .. } | Self::Any => None,
@@ -52,7 +53,7 @@ pub(super) fn masked_key(text: &str, mask: Mask) -> Option<Pattern> {
     wanted(&words(&stand_ins(text, mask)).concat())
 }
 
-/// Returns a text in which the mask characters are replaced by placeholders.
+/// Returns a text in which the mask characters are replaced with placeholders.
 pub(super) fn stand_ins(text: &str, mask: Mask) -> String {
     let mut replaced = String::with_capacity(text.len());
     let mut characters = text.chars().peekable();

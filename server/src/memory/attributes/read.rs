@@ -1,5 +1,6 @@
-//! Reads the attributes of a term: sets, types and values, each supported, refused or ignored under the profile (Z39.50-2003
-//! §3.7.1, Appendix ATR.1, conditions 113 to 123 and 246); and the index of a scan or sort (§3.2.8.1.1, §3.2.7.1.3).
+//! Reads the attributes of a term: sets, types and values, each of which is supported, refused or ignored under the profile
+//! (Z39.50-2003 §3.7.1, Appendix ATR.1, conditions 113 to 123 and 246). Also determines the index of a scan or sort (§3.2.8.1.1,
+//! §3.2.7.1.3).
 
 use std::borrow::Cow;
 
@@ -255,8 +256,8 @@ pub(in crate::memory) fn scan_start(
 /// Returns the index of a sort key, which is a name, or attributes with a Use value.
 ///
 /// # Errors
-/// Fails with condition 207 for elements and for a name without an index; for attributes, the condition for the first unsupported
-/// one.
+/// Fails with condition 207 for elements and for a name without an index, or for attributes, with the condition for the first
+/// unsupported attribute.
 pub(in crate::memory) fn sort_index(fields: &Fields, key: &SortKey) -> Result<IndexId, Diagnostic> {
     match key {
         SortKey::SortField(name) => {
