@@ -47,7 +47,7 @@ use crate::layout::{PageLayout, redirect, style};
 use crate::own::{admitted, own_client};
 use crate::text::{chain, clean, encoded};
 
-/// The database name that stands for all databases of a server, unless a database is really called so.
+/// The database name that stands for all databases of a server, unless a database actually has this name.
 const ALL_DATABASES: &str = "Default";
 
 /// The options of a gateway.

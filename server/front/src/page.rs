@@ -36,7 +36,7 @@ use crate::text;
 const RETRY_SECONDS: u16 = 5;
 /// The names that a database cannot have, because they are paths of the page or of the gateway.
 const RESERVED_NAMES: [&str; 3] = ["search", "get", "targets"];
-/// An icon that browsers request from every site; this server does not have it.
+/// The path of an icon that browsers request from every site. This server has no such icon.
 const ICON: &str = "favicon.ico";
 
 /// The maximum number of records in a list on the page.
@@ -47,8 +47,8 @@ const MAX_FILE: u64 = 1000;
 /// An answer of the page to an HTTP request.
 type PageAnswer = Response<WebBody>;
 
-/// The page, for [`Server::with_web`](z3950_server::Server::with_web). It answers `/`, `/search` and `/targets`; SRU requests to
-/// `/` are not affected.
+/// The search page, which is passed to [`Server::with_web`](z3950_server::Server::with_web). It answers `/`, `/search` and
+/// `/targets`; SRU requests to `/` are not affected.
 pub struct CataloguePage {
     layout: PageLayout,
     gateway: Option<Box<dyn Web>>,
@@ -57,7 +57,7 @@ pub struct CataloguePage {
     suggestion_time: Duration,
 }
 
-/// The default of the maximum time for suggesting another spelling.
+/// The default maximum time for suggesting another spelling.
 const SUGGESTION_TIME: Duration = Duration::from_secs(2);
 
 impl CataloguePage {
@@ -287,7 +287,7 @@ enum PagePath {
     Elsewhere,
 }
 
-/// Returns the meaning of a path; the path of the style sheet has been handled before.
+/// Returns the meaning of a path, other than the path of the style sheet, which has already been handled.
 fn page_at(path: &str) -> PagePath {
     let Some(path) = path.strip_prefix('/') else {
         return PagePath::Elsewhere;

@@ -64,9 +64,9 @@ use self::via::Chains;
 pub struct RemoteOptions {
     /// The name of the database. `NAME@TARGET` is the part of the database at one target.
     pub name: String,
-    /// The title for people.
+    /// The title of the database, as shown to people.
     pub title: Option<String>,
-    /// The description for people.
+    /// The description of the database, as shown to people.
     pub description: Option<String>,
     /// The targets: names of profiles, or addresses accepted by [`Client::connect`].
     pub targets: Vec<String>,
@@ -84,7 +84,7 @@ pub struct RemoteOptions {
     /// Whether records of one edition are shown as one hit ([`merge`]) if they are among the first records of their targets; by
     /// default, `false`.
     pub merge: bool,
-    /// The number of records, from the first, that are read from each target for merging; by default, 100, and at most
+    /// The number of records at the beginning of each target's result that are read for merging; by default, 100, and at most
     /// [`Self::MAX_MERGE_RECORDS`].
     pub merge_records: u64,
     /// The maximum number of records of several targets that a sort puts in order; by default, 1000, and at most
@@ -175,7 +175,7 @@ impl RemoteDatabase {
         &self.options
     }
 
-    /// Returns the number of searches at each target, and whether it answered the last one.
+    /// Returns the number of searches at each target, and whether the target answered the last search.
     pub fn counts(&self) -> Vec<TargetCounts> {
         self.health.iter().map(TargetHealth::counts).collect()
     }

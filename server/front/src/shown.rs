@@ -14,7 +14,7 @@ pub(crate) struct ShownRecord {
     pub(crate) title: String,
     pub(crate) rows: Vec<ShownRow>,
     pub(crate) holdings: Vec<ShownCopies>,
-    /// The record's `z39.50r` URL; empty if it does not have one.
+    /// The record's `z39.50r` URL; empty if the record does not have such a URL.
     pub(crate) url: String,
     /// The part of the database to which the URL leads; empty for a database without parts.
     pub(crate) url_source: String,

@@ -9,7 +9,7 @@ pub(super) const LINE: usize = 300;
 /// The maximum number of characters of a value on the page of a single record.
 pub(super) const VALUE: usize = 20_000;
 
-/// Returns the text for a line of a list: printable and shortened.
+/// Returns the text for a line of a list: shortened, and with control characters replaced.
 pub(super) fn clean(text: &str) -> String {
     cut(text, LINE)
 }

@@ -16,8 +16,8 @@ pub struct GatewayTargets {
     named: Vec<NamedTarget>,
     /// Whether all servers at public addresses are allowed, at the default ports of the schemes.
     pub open: bool,
-    /// The names of the server itself, each with a port; `None` means the ports of the listeners and the default
-    /// ports of the schemes.
+    /// The names of the server itself, each with a port; `None` stands for the ports of the listeners and the default ports of
+    /// the schemes.
     own: Vec<(Host, Option<u16>)>,
 }
 
@@ -73,7 +73,7 @@ pub(super) struct GatewayDestination<'a> {
 /// The permission to follow a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Passage {
-    /// The URL leads to this server, so it is answered in a session with itself.
+    /// The URL leads to this server, so the gateway follows it in a session with this server.
     Own,
     /// The settings name the server, so all its addresses are allowed.
     Named,
@@ -127,8 +127,8 @@ impl GatewayTargets {
         }
     }
 
-    /// Adds a name of the server itself, `host` or `host:port`. A name without a port means the ports of the listeners
-    /// and the default port of each scheme, which may be forwarded to a listener.
+    /// Adds a name of the server itself, `host` or `host:port`. A name without a port stands for the ports of the listeners and
+    /// the default port of each scheme, which may be forwarded to a listener.
     ///
     /// # Errors
     /// Fails if the name does not contain a host.

@@ -1,4 +1,4 @@
-//! HTTP answers: a record in one of its forms, a page, or a failure.
+//! Creates HTTP answers: a record in one of its forms, a page, or a failure.
 
 use askama::Template;
 use z3950::Record;

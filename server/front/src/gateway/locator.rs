@@ -1,4 +1,4 @@
-//! The URL named in a request: as the parameter `url` of `/get`, as the path after the gateway's own address, or as the complete
+//! Reads the URL from a request. It is the parameter `url` of `/get`, the path after the gateway's own address, or the complete
 //! request target (RFC 1630; RFC 9112 §3.2.2).
 
 use z3950::url::{GopherUrl, Kind, Locator, Mode, Url, Z3950Url, generic};
@@ -23,7 +23,7 @@ pub(super) enum NamedUrl {
     Gopher(GopherUrl),
 }
 
-/// The URL of a request, and the options for the answer.
+/// The URL in a request, and the options for the answer.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct GatewayRequest {
     pub(super) url: NamedUrl,

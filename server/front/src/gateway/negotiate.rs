@@ -11,9 +11,9 @@ pub(super) enum Representation {
     File(&'static str),
     /// XML as received from the server.
     Xml,
-    /// Text for people.
+    /// Plain text for human readers.
     Text,
-    /// A page for people.
+    /// An HTML page for human readers.
     Html,
     /// The octets as received from the server.
     Raw,
@@ -23,7 +23,7 @@ pub(super) enum Representation {
 const MARC: Representation = Representation::File("marc");
 /// MARCXML (RFC 6207).
 const MARCXML: Representation = Representation::File("marcxml");
-/// MARC-in-JSON, or the elements of a record in another syntax.
+/// MARC-in-JSON or, for a record that is not MARC, its elements in JSON.
 const JSON: Representation = Representation::File("json");
 
 impl Representation {

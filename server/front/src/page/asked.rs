@@ -13,7 +13,7 @@ use crate::text::cut;
 /// The interpretation of the text that was typed.
 #[derive(Clone, Debug)]
 pub(super) enum PageQuery {
-    /// Identifiers, of which the first that finds records is used.
+    /// Identifiers, which are searched for in order until one of them finds records.
     Identifiers(Vec<Identifier>),
     /// A query, and its language.
     Query(Box<Query>, Language),
@@ -120,7 +120,7 @@ pub(super) fn is_url(text: &str) -> bool {
     is_one && !text.contains(char::is_whitespace)
 }
 
-/// Returns the text without spaces after lower-case index names, as in `ti: emma`; `None` if there are none.
+/// Returns the text without spaces after lower-case index names, as in `ti: emma`; `None` if the text has no such spaces.
 fn mended(text: &str) -> Option<String> {
     let mut mended = String::new();
     let mut rest = text;
@@ -135,7 +135,7 @@ fn mended(text: &str) -> Option<String> {
     (!mended.is_empty()).then(|| mended + rest)
 }
 
-/// Returns the text with lower-case operators between words changed to capitals; `None` if there are none.
+/// Returns the text with lower-case operators between words changed to capitals; `None` if the text has no such operators.
 fn with_operators(text: &str) -> Option<String> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let last = words.len().saturating_sub(1);

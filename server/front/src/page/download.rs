@@ -26,8 +26,8 @@ const MAX_OCTETS: usize = 16 << 20;
 const MAX_LEFT_OUT: usize = 100;
 
 impl CataloguePage {
-    /// Returns a file of records. If some records cannot be in the file, returns a page that lists them, with a link to a file of
-    /// the remaining records.
+    /// Returns a file of records. If some records cannot be written to the file, returns a page that lists them, with a link to a
+    /// file of the remaining records.
     pub(super) async fn download(&self, search: &PageSearch) -> PageAnswer {
         let parameters = &search.parameters;
         let fail = |status, words: &str| self.problem(status, words, &search.web, parameters);
@@ -127,7 +127,7 @@ struct RecordFile {
     count: u64,
     /// The first error that occurred while records were retrieved.
     failed: Option<Error>,
-    /// Whether any of the records left out can be in a file of another format.
+    /// Whether any of the records left out can be written to a file of another format.
     has_other_form: bool,
     /// The file name for a record that was requested alone; `None` for several records.
     alone: Option<String>,
@@ -260,9 +260,9 @@ struct LeftOut<'a> {
     layout: &'a PageLayout,
     format: &'static str,
     records: Vec<LeftOutRecord>,
-    /// The total number of records found.
+    /// The number of records that were to be written.
     count: u64,
-    /// The link to a file of the remaining records; `None` if there are none.
+    /// The link to a file of the remaining records; `None` if no records remain.
     others: Option<String>,
     /// The names and links of the other formats.
     formats: Vec<(&'static str, String)>,

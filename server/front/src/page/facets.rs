@@ -17,7 +17,8 @@ use crate::text::clean;
 /// The number of terms requested for each field.
 const TERMS: i64 = 6;
 
-/// Returns the facets of the records found in the database at this index of the search, as HTML; `None` if there are no facets.
+/// Returns, as HTML, the facets of the records found in the database with this index in the search; `None` if there are no
+/// facets.
 pub(super) async fn facets(search: &PageSearch, index: usize) -> Option<String> {
     let target = search.targets.get(index)?;
     let mut wanted = search.wanted(1, 0);

@@ -233,7 +233,7 @@ pub(super) struct DatabaseAnswer {
     pub(super) found: Option<Arc<Found>>,
     /// The records with their positions; for a record that could not be retrieved, the error.
     pub(super) records: Vec<(u64, Result<Record, Error>)>,
-    /// Remarks: the alternative searches that were made, and why the record is the best.
+    /// Remarks, such as which alternative searches were made, and why a record was chosen as the best one.
     pub(super) notes: Vec<String>,
     /// The reason why the answer is missing or incomplete.
     pub(super) failure: Option<Error>,

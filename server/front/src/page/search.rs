@@ -24,7 +24,7 @@ use crate::layout::{PageLayout, page_of, rendered};
 use crate::text::{clean, described};
 
 impl CataloguePage {
-    /// Answers `/search`.
+    /// Answers a request of `/search` with the form, a redirect, a download, a record, or a list of results.
     pub(super) async fn search(&self, parameters: Parameters, client: WebClient) -> PageAnswer {
         if parameters.query.is_empty() || parameters.ticks.is_some() {
             return self.start(&client, &parameters);
@@ -123,7 +123,7 @@ const MARK: &str = "<!-- sections -->";
 
 /// A piece of the page that belongs to one database.
 enum PagePiece {
-    /// The section of the database, its number of hits, and whether it only has a failure.
+    /// The section of the database, its number of hits, and whether it shows only failures.
     Section {
         text: String,
         hits: u64,
@@ -161,7 +161,7 @@ fn pieces_of(
 #[derive(Default)]
 struct Gathered {
     facets: BTreeMap<usize, String>,
-    /// The number of sections that only have a failure.
+    /// The number of sections that show only failures.
     failures: usize,
     /// The number of sections that have records.
     full: usize,
@@ -234,7 +234,7 @@ struct Results<'a> {
     /// Whether all records are shown although only the best one was requested.
     lacks_best: bool,
     narrowings: Vec<ShownNarrowing>,
-    /// The orders in which the records can be listed, with links; the current one has none.
+    /// The orders in which the records can be listed, with links; the current order has no link.
     orders: Vec<(&'static str, String)>,
     /// The numbers and titles of the sections.
     sections: Vec<(usize, String)>,
@@ -250,7 +250,7 @@ struct ResultsEnd {
     has_total: bool,
     /// The number of records in all databases; empty if nothing was found.
     total: String,
-    /// A search that finds something, as a link and its text.
+    /// A suggested search that finds something, as a link and its text.
     suggestion: Option<(String, String)>,
     /// The hints; a hint may have a corrected search, as a link and its text.
     hints: Vec<(String, Option<(String, String)>)>,

@@ -14,7 +14,7 @@ use crate::text::{clean, described};
 #[derive(Default, Template)]
 #[template(path = "section.html")]
 pub(super) struct Section {
-    /// The number of the section in the search, from 1.
+    /// The number of the section on the page, from 1.
     number: usize,
     /// Whether the page has sections of other databases, and links to each of them.
     has_others: bool,
@@ -22,7 +22,7 @@ pub(super) struct Section {
     hits: String,
     /// The text beside the link to the section: the number of records, or that the database did not answer.
     count: String,
-    /// Remarks: the alternative searches that were made, and why the record is the best.
+    /// Remarks, such as which alternative searches were made, and why a record was chosen as the best one.
     notes: Vec<String>,
     /// The reasons why the answer is missing or incomplete.
     failures: Vec<String>,
@@ -47,7 +47,7 @@ pub(super) struct ShownDownload {
 }
 
 impl ShownDownload {
-    /// Returns the downloads of the records that the parameter `selected` selects; `link` returns the path for these parameters.
+    /// Returns the downloads of the records given by the parameter `selected`; `link` returns the path for a list of parameters.
     fn new(
         words: String,
         selected: (&str, &str),
@@ -74,7 +74,7 @@ impl ShownDownload {
     }
 }
 
-/// A record of a list.
+/// The line of a list that shows one record.
 struct HitLine {
     link: String,
     title: String,
@@ -190,7 +190,7 @@ impl Section {
         }
     }
 
-    /// Returns whether the section only has a failure.
+    /// Returns whether the section shows only failures.
     pub(super) fn has_failed(&self) -> bool {
         !self.failures.is_empty() && self.lines.is_empty()
     }

@@ -19,7 +19,7 @@ pub(super) struct SimilarTerms {
 pub(super) struct TermStep {
     /// The distance of the term; `None` if it is too far from the word.
     pub(super) distance: Option<usize>,
-    /// The smallest string that the next similar term can be; `None` if there cannot be another one.
+    /// The smallest string that the next similar term can be; `None` if there cannot be another similar term.
     pub(super) next: Option<String>,
 }
 

@@ -52,7 +52,7 @@ pub(super) fn links(
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct SourceHits {
     pub(super) name: String,
-    /// The link to the search in this part alone; empty if it is not a database.
+    /// The link to the search in this part alone; empty if this server does not have the part as a database.
     pub(super) link: String,
     pub(super) count: String,
     /// The reason why the part did not answer; empty if it did.

@@ -192,7 +192,7 @@ fn access(attributes: &[AttributeElement]) -> Option<i64> {
     Some(access)
 }
 
-/// Returns the word as it is in an index: in lower case without diacritics.
+/// Returns the word in the form in which an index contains it: in lower case without diacritics.
 fn folded(word: &str) -> String {
     let letters = word.nfkd().filter(|one| !is_combining_mark(*one));
     letters.collect::<String>().to_lowercase()

@@ -18,7 +18,7 @@ use super::hits::RemoteHits;
 /// The minimum number of terms of a field that are requested from a target. It is larger than most requests need, because a term
 /// that is frequent at all targets together may be rare at each of them.
 const LEAST_TERMS: usize = 50;
-/// The attribute types in a facet request: for the field, the order of its terms, their number, and the first term.
+/// The attribute types in a facet request, which specify the field, the order of its terms, their number, and the first term.
 const FIELD: i64 = 1;
 const ORDER: i64 = 2;
 const LIMIT: i64 = 3;

@@ -7,7 +7,7 @@ use z3950_server::Diagnostic;
 use super::failure;
 use crate::trouble::Trouble;
 
-/// The number of searches at a target, and whether it answered the last one.
+/// The number of searches at a target, and whether the target answered the last search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TargetCounts {

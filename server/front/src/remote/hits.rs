@@ -194,7 +194,7 @@ impl HitList for RemoteHits {
 pub(super) struct MergedWindow {
     /// The number of records that the merged hits replace.
     pub(super) records: u32,
-    /// The position before merging of each hit's first record, in ascending order.
+    /// The position that the first record of each hit had before merging, in ascending order.
     firsts: Vec<u32>,
     /// The further records of each hit, keyed by its first record.
     others: HashMap<u32, Vec<u32>>,
@@ -227,7 +227,7 @@ impl MergedWindow {
         u64::from(self.records).saturating_sub(hits)
     }
 
-    /// Returns the position before merging of the first record of a hit.
+    /// Returns the position that the first record of a hit had before merging.
     fn record(&self, position: u64) -> u64 {
         let hit = usize::try_from(position).ok();
         match hit.and_then(|hit| self.firsts.get(hit)) {

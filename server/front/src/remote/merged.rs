@@ -22,7 +22,7 @@ pub(super) struct SourceRecord {
     marc: Option<MarcRecord>,
 }
 
-/// The maximum length of the control number that identifies a record at its source, in octets.
+/// The maximum number of octets of a control number that identifies a record at its source.
 const MAX_ID: usize = 256;
 
 impl SourceRecord {
@@ -98,7 +98,7 @@ pub(super) fn one_of(all: &[SourceRecord]) -> Option<MergedRecord<'_>> {
 /// The maximum number of octets of the records whose holdings are combined. The holdings of further sources are left out.
 const MAX_HOLDINGS: usize = 8 << 20;
 
-/// Returns the records from the first onwards, as long as their total is at most `most` octets.
+/// Returns as many records, from the first onwards, as have at most `most` octets in total.
 fn first_within(all: &[SourceRecord], most: usize) -> impl Iterator<Item = &SourceRecord> {
     let mut octets: usize = 0;
     all.iter().take_while(move |one| {
@@ -111,7 +111,7 @@ impl MergedRecord<'_> {
     /// Returns the record in the form that the composition requests. The form must not be OPAC.
     ///
     /// # Errors
-    /// Fails if the record cannot have this form.
+    /// Fails if the record cannot be converted to this form.
     pub(super) fn record(&self, composition: &Composition) -> Result<External, Diagnostic> {
         let own = self.chosen.record.syntax().filter(|own| *own != OPAC);
         let merged = self.marc(true).and_then(|merged| {
@@ -126,7 +126,7 @@ impl MergedRecord<'_> {
     /// Returns the record as an OPAC record with the holdings of all sources.
     ///
     /// # Errors
-    /// Fails if the record cannot have this form.
+    /// Fails if the record cannot be converted to this form.
     pub(super) fn with_holdings(&self, element_set: &str) -> Result<External, Diagnostic> {
         let mut of_marc = Composition::full(None);
         element_set.clone_into(&mut of_marc.element_set);

@@ -1,6 +1,6 @@
-//! Result sets as operands of a later query (Z39.50-2003 §3.7.1): in the query for a target, each set is replaced by the query
-//! that found its records at this target. Therefore the targets need not keep any sets. The order of a set and its merged hits
-//! are ignored.
+//! Supports result sets as operands of a later query (Z39.50-2003 §3.7.1). In the query for a target, each set is replaced by the
+//! query that found its records at this target, so the targets need not keep the sets. The order of a set and its merged hits are
+//! ignored.
 
 use std::sync::Arc;
 
@@ -68,7 +68,8 @@ impl<'a> EarlierSets<'a> {
         targets.all(is_here).then_some(hits)
     }
 
-    /// Returns the query for a target; `None` if it cannot find records, because the sets do not have records at this target.
+    /// Returns the query for a target; `None` if the query cannot find records, because the sets do not have records at this
+    /// target.
     ///
     /// # Errors
     /// Fails with the diagnostic of a set in which the target failed, or with condition 6 or 31 for a query that is too long.

@@ -114,7 +114,7 @@ impl Queue {
 }
 
 impl SessionTurn {
-    /// Ends the turn of an operation that has completed. Because the session is not busy any more, it can be used again first.
+    /// Ends the turn of an operation that has completed. The session is no longer busy, so it is the first to be used again.
     pub(super) fn done(mut self) {
         self.is_done = true;
     }

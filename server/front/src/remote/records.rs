@@ -1,5 +1,5 @@
-//! Records of targets: all pages for a response are fetched at the same time, cached for a short time, and converted to the
-//! requested syntax.
+//! Retrieves records from targets. All pages for a response are fetched at the same time, cached for a short time, and converted
+//! to the requested syntax.
 
 use std::ops::RangeInclusive;
 

@@ -77,7 +77,8 @@ impl RemoteDatabase {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ScanWindow {
     before: usize,
-    /// The number of terms after the start; at least one, because some servers refuse to end the list with the start.
+    /// The number of terms from the start onwards. It is at least one, because some servers refuse to return a list that ends
+    /// before the start.
     after: usize,
 }
 

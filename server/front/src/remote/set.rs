@@ -124,7 +124,7 @@ impl RemoteSet {
         }
     }
 
-    /// Returns the number of records reported by the target, even if it is impossible.
+    /// Returns the number of records reported by the target, even if that number is impossible.
     pub(super) fn counted(&self) -> u64 {
         self.count
     }

@@ -157,7 +157,7 @@ impl RemoteDatabase {
     }
 }
 
-/// The number of records that a Sort puts in order before it is answered, because a client reads them next.
+/// The number of records that a Sort puts in order before it is answered, because clients usually read these records next.
 const FIRST_RECORDS: u64 = 10;
 
 /// Returns the targets that failed in any of the sets, with their diagnostics.

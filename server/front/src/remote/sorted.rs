@@ -37,7 +37,7 @@ pub(super) struct SortedList {
     reached: Mutex<ReachedPositions>,
 }
 
-/// The positions reached so far.
+/// The positions that have been assigned so far.
 #[derive(Default)]
 struct ReachedPositions {
     /// The part and rank of the record at each position.
@@ -351,7 +351,7 @@ fn disorder(part: &OpenPart, kept: &[bool]) -> Option<Diagnostic> {
 /// counts as much as two records without the key.
 fn in_order(records: &[Option<&SortValues>], order: &RecordOrder) -> Vec<bool> {
     // `best` has an item for each record. It describes the best sequence that ends with the record: the weight of the sequence,
-    // and the record before the last.
+    // and the record before this one in the sequence.
     let mut best: Vec<(u32, Option<usize>)> = Vec::with_capacity(records.len());
     for (number, record) in records.iter().enumerate() {
         let Some(record) = record else {

@@ -308,7 +308,7 @@ impl Upstream {
         (turn.slot, state.number)
     }
 
-    /// Searches in the session of a turn.
+    /// Sends a query in the session of a turn, and returns the result set.
     async fn open(
         &self,
         turn: &SessionTurn,

@@ -22,7 +22,7 @@ use super::cache::RecordCache;
 use super::upstream::Upstream;
 use super::{RemoteOptions, failure};
 
-/// The targets of a database, separately for each chain of servers that passes searches on.
+/// The targets of a database, with separate sessions for each chain of servers that passes searches on.
 pub(super) struct Chains {
     /// The globally unique identifier of the database.
     id: u64,

@@ -22,7 +22,7 @@ async fn text_of_records_is_escaped_on_pages() {
     assert!(!body.contains("<script"), "{body}");
 }
 
-/// Xorshift random numbers, the same in each run.
+/// A generator of xorshift random numbers, which are the same in each run.
 struct Numbers(u64);
 
 impl Numbers {

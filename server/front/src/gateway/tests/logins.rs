@@ -13,8 +13,8 @@ use crate::gateway::{Gateway, GatewayOptions};
 const ANN: &str = "Authorization: Basic YW5uOnNlY3JldA==\r\n";
 const ANN_WITH_ANOTHER_PASSWORD: &str = "Authorization: Basic YW5uOndyb25n\r\n";
 
-/// Creates a server with a user ann and the given access. Its gateway reaches `other` under two names: `open`, and `members`, for
-/// which it logs in.
+/// Creates a server with the user `ann`, whose access settings `change` adjusts. Its gateway reaches `other` under two names:
+/// `open`, and `members`, for which it logs in.
 fn site(other: &TestServer, change: impl FnOnce(&mut Access)) -> Site {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("targets.toml");

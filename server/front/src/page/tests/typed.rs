@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// A page with a gateway to two catalogues at other servers: one of Z39.50, and one of SRU.
+/// A page with a gateway to two catalogues at other servers: one server uses Z39.50, and the other uses SRU.
 struct Site {
     server: TestServer,
     catalogue: TestServer,

@@ -246,8 +246,8 @@ impl Edition {
 }
 
 fn lossy(octets: &[u8]) -> String {
-    /// The maximum number of octets that are compared, which is more than an identifier or a heading needs. Of a longer title,
-    /// only the beginning is compared.
+    /// The maximum number of octets that are compared, which is more than an identifier or a heading needs. If a title is longer,
+    /// only its beginning is compared.
     const MAX_OCTETS: usize = 2000;
     let begin = octets.get(..MAX_OCTETS).unwrap_or(octets);
     String::from_utf8_lossy(begin).into_owned()

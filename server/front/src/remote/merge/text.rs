@@ -39,7 +39,7 @@ impl TextRuns {
         Self(runs)
     }
 
-    /// Returns whether two strings share most of their trigrams, as strings do that differ by a typing error.
+    /// Returns whether two strings share most of their trigrams, as is the case if they differ only by a typing error.
     pub(super) fn is_similar(&self, other: &Self) -> bool {
         let (one, two) = (&self.0, &other.0);
         let mut others = two.iter().peekable();

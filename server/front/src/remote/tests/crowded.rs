@@ -4,7 +4,8 @@ use z3950::profile::Profiles;
 
 use super::*;
 
-/// Creates a server for each of these databases at `at`. Their profiles allow only one session with `at`, which they share.
+/// Creates a server for each of these databases, whose records are at `at`. The profiles of all databases together allow only one
+/// session with `at`.
 fn crowded(at: &TestServer, databases: &[(&str, &str, Duration)]) -> Vec<TestServer> {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("targets.toml");

@@ -12,7 +12,7 @@ use crate::page::CataloguePage;
 
 #[tokio::test]
 async fn whatever_a_target_does_the_others_answer() {
-    // For each rule, the expected numbers of hits and of records that can be read, with or without holdings.
+    // Each row has a rule, and the expected numbers of hits and of records that can be read, with or without holdings.
     let rules = [
         ("on init: silence", 1, 1),
         ("on init: garbage", 1, 1),

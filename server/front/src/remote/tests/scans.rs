@@ -114,7 +114,7 @@ async fn the_terms_of_all_targets_are_one_list() {
         // These lists have every second term, on both sides of the starting term.
         (&[A, B], ("", 3, 1, 1), "art:1 peace:2 world:1", 1),
         (&[A, B], ("war", 3, 2, 1), "emma:4 war:8 zoo:1", 2),
-        // Different forms of a term become one; the first form is shown, and the first display form.
+        // Different forms of a term are merged into one term, which has the first form and the first display form.
         (
             &[&["War:3", "World"], &["war=WAR:2", "world:1"]],
             ("war", 5, 1, 0),
