@@ -1,8 +1,8 @@
 //! Access control: admission to sessions, and the rights of users (Z39.50-2003 §3.2.1.1.2 id/authentication, §3.2.5 access
 //! control).
 //!
-//! An [`Authenticate`] decides who the users are: the [`UserList`] of [`Access::users`], or a program's own implementation, for
-//! example with a directory or a database table.
+//! Users are authenticated by an implementation of [`Authenticate`]: the [`UserList`] of [`Access::users`], or a program's own
+//! implementation, for example with a directory or a database table.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -47,8 +47,8 @@ pub struct Access {
     pub users: Vec<User>,
     /// Whether clients without credentials are admitted even if there are users.
     pub anonymous: bool,
-    /// How the server asks clients without credentials to authenticate before their first operation (§3.2.5); `None` to
-    /// refuse their Init instead.
+    /// The way in which the server asks clients without credentials to authenticate before their first operation (§3.2.5); with
+    /// `None`, their Init is refused instead.
     pub challenge: Option<Challenge>,
     /// The client addresses that are refused with condition 1016.
     pub blocked: Vec<IpAddr>,
@@ -57,7 +57,7 @@ pub struct Access {
     pub anyone_may_update: bool,
 }
 
-/// A user and its rights.
+/// A user, with credentials and rights.
 #[derive(Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct User {
@@ -67,7 +67,7 @@ pub struct User {
     pub group: Option<String>,
     /// The password; `None` accepts any password, unless `password_hash` is set.
     pub password: Option<String>,
-    /// The hash of the password, in place of the password itself.
+    /// The hash of the password; if it is given, `password` is ignored.
     pub password_hash: Option<PasswordHash>,
     /// The databases that the user may search; `None` for all. Other databases are refused with condition 236.
     pub databases: Option<Vec<String>>,
@@ -218,7 +218,7 @@ impl fmt::Debug for User {
 /// The form in which the server asks for credentials.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Challenge {
-    /// A simple challenge with this text for the user; the answer is `user/password`.
+    /// A simple challenge with this text for the user; the client answers with `user/password`.
     Simple(String),
     /// Prompts for the user name and the password (challenge `prompt-1`).
     Prompts,
@@ -244,12 +244,13 @@ pub(crate) enum Admission {
 }
 
 impl Access {
-    /// Decides on the admission of a client with these credentials to a server that has users. `prove` checks a user name and
+    /// Decides whether a client with these credentials is admitted to a server that has users. `prove` checks a user name and
     /// password, and returns the user.
     ///
     /// # Errors
     ///
-    /// Fails with condition 1010 if credentials are required and missing, 1014 for an unsupported form, or the error of `prove`.
+    /// Fails with condition 1010 if credentials are required and missing, with 1014 for an unsupported form, or with the error of
+    /// `prove`.
     pub(crate) fn admit(
         &self,
         credentials: Option<&IdAuthentication>,
@@ -268,7 +269,7 @@ impl Access {
         }
     }
 
-    /// Decides on the admission of a client without credentials to a server that has users.
+    /// Decides whether a client without credentials is admitted to a server that has users.
     ///
     /// # Errors
     /// Fails with condition 1010 if credentials are required.
@@ -284,7 +285,7 @@ impl Access {
     ///
     /// # Errors
     ///
-    /// Fails with condition 222 with the reason.
+    /// Fails with condition 222 and the reason.
     pub(crate) fn check_update(
         &self,
         user: Option<&User>,

@@ -23,7 +23,7 @@ pub use z3950_asn1::{apdu, bib1, error, oid, optional, types};
 pub mod codec {
     pub use z3950_asn1::codec::BerValue;
 
-    /// Streams of APDUs.
+    /// The error for a stream of APDUs that cannot be read.
     pub mod frame {
         pub use z3950_asn1::codec::frame::StreamError;
     }

@@ -135,7 +135,7 @@ impl Association {
     /// Checks whether the client may update databases.
     ///
     /// # Errors
-    /// Fails with condition 222 with the reason.
+    /// Fails with condition 222 and the reason.
     pub(crate) fn check_update(&self) -> Result<(), Diagnostic> {
         let access = &self.target.access;
         access.check_update(self.user(), self.is_local)
@@ -168,8 +168,8 @@ impl Association {
     /// Returns the backend for the databases named in a request.
     ///
     /// # Errors
-    /// Fails with condition 23 if no database is named or the combination cannot be searched, 111 for more databases than the
-    /// limit, 236 for a database that the user may not search.
+    /// Fails with condition 23 if no database is named or the combination cannot be searched, with 111 for more databases than
+    /// the limit, or with 236 for a database that the user may not search.
     pub(crate) fn backend_of(
         &self,
         databases: &[DatabaseName],
@@ -207,7 +207,7 @@ impl Association {
         Ok(Arc::clone(backend))
     }
 
-    /// Returns the backend if this is the name of one of the server's own databases, IR-Explain-1 or IR-Extend-1.
+    /// Returns the backend of one of the server's own databases, IR-Explain-1 or IR-Extend-1; `None` for any other name.
     fn own_database(&self, name: &str) -> Option<Arc<dyn Backend>> {
         let offer = &self.target.offer;
         if offer.explain && name.eq_ignore_ascii_case(EXPLAIN_DATABASE) {

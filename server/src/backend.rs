@@ -97,7 +97,7 @@ pub trait Backend: Send + Sync {
     /// Returns the records that a query finds.
     ///
     /// # Errors
-    /// Fails with condition 235 for a database that does not exist, or the condition for an unsupported part of the query.
+    /// Fails with condition 235 for a database that does not exist, or with the condition for an unsupported part of the query.
     fn search<'a>(&'a self, search: Search<'a>) -> Answer<'a, Found> {
         ready(Err(diagnostic(Condition::UNSUPPORTED_SEARCH, "")))
     }
@@ -140,8 +140,8 @@ pub trait Backend: Send + Sync {
     /// Returns the terms of an index on both sides of a given term.
     ///
     /// # Errors
-    /// Fails with condition 235 for a database that does not exist, 228 for an index that cannot be scanned, or the condition for
-    /// an unsupported attribute, as in a search.
+    /// Fails with condition 235 for a database that does not exist, with 228 for an index that cannot be scanned, or with the
+    /// condition for an unsupported attribute, as in a search.
     fn scan<'a>(&'a self, scan: Scan<'a>) -> Answer<'a, Scanned> {
         ready(Err(diagnostic(Condition::SERVICE_NOT_FOR_DATABASE, "scan")))
     }
@@ -149,8 +149,8 @@ pub trait Backend: Send + Sync {
     /// Returns the records of result sets in another order.
     ///
     /// # Errors
-    /// Fails with condition 207 for an unsupported key, 213 for a record without a value if the key requires the sort to fail in
-    /// this case, or the condition for another unsupported feature.
+    /// Fails with condition 207 for an unsupported key, with 213 for a record without a value if the key requires the sort to
+    /// fail in this case, or with the condition for another unsupported feature.
     fn sort<'a>(&'a self, sort: Sort<'a>) -> Answer<'a, Hits> {
         ready(Err(diagnostic(Condition::SERVICE_NOT_FOR_DATABASE, "sort")))
     }
@@ -197,7 +197,7 @@ pub struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    /// Creates a search by a new caller, without result sets, counts of terms and facets.
+    /// Creates a search with a new [`Caller`], without result sets, counts of terms and facets.
     pub fn new(databases: &'a [DatabaseName], query: &'a RpnQuery) -> Self {
         Self {
             caller: Caller::new(),
@@ -218,7 +218,7 @@ impl<'a> Search<'a> {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct FacetRequest {
-    /// The field as named in the request: by the attribute type Use (1), with a number or a name.
+    /// The field as named in the request, by a Use attribute (type 1) whose value is a number or a name.
     pub attributes: AttributeList,
     /// The number of terms to skip.
     pub skip: usize,
@@ -351,7 +351,7 @@ pub struct RetrieveMany<'a> {
 }
 
 impl<'a> Retrieve<'a> {
-    /// Creates a retrieval of a record of a result set by a new caller.
+    /// Creates a request, with a new [`Caller`], to retrieve a record of a result set.
     pub fn new(hits: &'a Hits, record: RecordId, composition: &'a Composition) -> Self {
         Self {
             caller: Caller::new(),
@@ -363,7 +363,7 @@ impl<'a> Retrieve<'a> {
 }
 
 impl<'a> RetrieveMany<'a> {
-    /// Creates a retrieval of records of a result set by a new caller.
+    /// Creates a request, with a new [`Caller`], to retrieve records of a result set.
     pub fn new(hits: &'a Hits, records: &'a [RecordId], composition: &'a Composition) -> Self {
         Self {
             caller: Caller::new(),
@@ -457,11 +457,11 @@ pub struct Scan<'a> {
     pub caller: Caller,
     /// The databases as named in the request; at least one.
     pub databases: &'a [DatabaseName],
-    /// The default attribute set of the attributes.
+    /// The attribute set of attributes that do not name a set themselves.
     pub attribute_set: Oid,
     /// The index and the starting term.
     pub start: &'a AttributesPlusTerm,
-    /// Restricts the scan to terms of these records, and the counts to these records.
+    /// The records to whose terms the scan and its counts are restricted; `None` for all records of the databases.
     pub within: Option<&'a Hits>,
     /// The maximum number of terms before the start.
     pub before: usize,
@@ -473,7 +473,7 @@ pub struct Scan<'a> {
 }
 
 impl<'a> Scan<'a> {
-    /// Creates a scan by a new caller, which returns one term: the start or, if it is not in the index, its successor.
+    /// Creates a scan with a new [`Caller`]. The scan returns one term: the start or, if it is not in the index, its successor.
     pub fn new(
         databases: &'a [DatabaseName],
         attribute_set: Oid,
@@ -542,7 +542,7 @@ pub struct Sort<'a> {
 }
 
 impl<'a> Sort<'a> {
-    /// Creates a sort by a new caller.
+    /// Creates a sort with a new [`Caller`].
     pub fn new(inputs: &'a [Hits], keys: &'a [SortKeySpec]) -> Self {
         Self {
             caller: Caller::new(),
@@ -567,7 +567,7 @@ pub struct Update<'a> {
 }
 
 impl<'a> Update<'a> {
-    /// Creates a change to records of a database by a new caller.
+    /// Creates a change to records of a database, with a new [`Caller`].
     pub fn new(
         database: &'a DatabaseName,
         action: UpdateAction,

@@ -1,4 +1,4 @@
-//! Panics of backends and other code outside the server itself.
+//! Catches panics of backends and of other code outside the server itself.
 
 use std::any::Any;
 use std::future::poll_fn;
@@ -35,8 +35,7 @@ pub(crate) fn words(panic: &(dyn Any + Send)) -> String {
     }
 }
 
-/// The number of caught panics, in requests that were answered with a diagnostic and in checks of logins, and the message of the
-/// first panic.
+/// The number of panics that were caught while requests were answered or logins were checked, and the message of the first panic.
 #[derive(Debug, Default)]
 pub(crate) struct Panics(Mutex<(u64, Option<String>)>);
 

@@ -296,7 +296,7 @@ impl<S: Transport> Connection<'_, S> {
         let limits = &self.context.target.limits;
         let room = self.client.room.as_ref();
         let is_idle = !is_busy && self.is_open();
-        // A time that an `Instant` cannot hold means no deadline.
+        // If an `Instant` cannot represent the time, there is no deadline.
         let deadline = if is_busy {
             self.operations.deadline(limits.operation_time, self.left)
         } else if is_idle {
@@ -382,7 +382,7 @@ impl<S: Transport> Connection<'_, S> {
         }
     }
 
-    /// Returns the answer to a request from the recording.
+    /// Returns the recorded answer to a request.
     async fn replay(&mut self, octets: &Bytes, request: Option<&Apdu>) -> Output {
         let timer = request.and_then(|request| self.tally.timer(request));
         let Some(player) = &mut self.player else {

@@ -32,7 +32,7 @@ pub struct ExplainDatabase {
 }
 
 impl ExplainDatabase {
-    /// Creates the description of a server with this offer, limits and access, and of the databases of a backend.
+    /// Creates the description of a server with this offer and these limits and access rules, and of the databases of a backend.
     pub fn new(backend: Arc<dyn Backend>, offer: Offer, limits: Limits, access: &Access) -> Self {
         Self {
             backends: vec![backend],

@@ -22,7 +22,7 @@
 //! |---|---|
 //! | `when` | the requests a fault strikes |
 //! | `rule`, `kinds`, `words` | rules as text |
-//! | `alter` | faults in requests and answers as values |
+//! | `alter` | faults in the values of requests and answers |
 //! | `octets`, `marc` | faults in the octets of answers and records |
 //! | `sru` | faults in answers of SRU, with the feature `sru` |
 //! | `unsolicited` | APDUs without a request |
@@ -64,7 +64,7 @@ use crate::diagnostic::Diagnostic;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Fault {
-    /// Init grants versions 1 and 2 only, `83 02 00 C0`, whatever the client offers.
+    /// Init grants versions 1 and 2 only, encoded as `83 02 00 C0`, whatever the client offers.
     Version2,
     /// Init grants version 1 only, whatever the client offers.
     Version1,
@@ -103,7 +103,7 @@ pub enum Fault {
     PresentStatus(PresentStatus),
     /// Only this number of records of the answer is sent; 0 for none.
     FewerRecords(usize),
-    /// Octet 09 of the leader of each MARC record has this value: `a` for UTF-8, a space for MARC-8.
+    /// Position 09 of the leader of each MARC record has this value: `a` for UTF-8, a space for MARC-8.
     CharsetLabel(u8),
     /// Each MARC record of the answer is damaged in this way.
     DamagedMarc(Damage),
@@ -145,7 +145,7 @@ pub enum Fault {
     Delay(Duration),
     /// The octets of the answer are written one by one.
     Trickle,
-    /// The octets of the answer are written one by one, at this number per second.
+    /// The octets of the answer are written one by one, at this number of octets per second.
     Rate(NonZeroU32),
     /// The connection is closed after this number of octets of the answer.
     CutAfter(usize),

@@ -46,7 +46,7 @@ impl Guesses {
     /// delay, without waiting for the answer.
     ///
     /// # Errors
-    /// Fails with the error of `prove`, or condition 1018 for credentials that were not checked.
+    /// Fails with the error of `prove`, or with condition 1018 for credentials that were not checked.
     pub(crate) fn check<T>(
         &self,
         address: Option<IpAddr>,

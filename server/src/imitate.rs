@@ -23,8 +23,8 @@ use crate::target::Target;
 /// - the number of hits is the number in the first term that begins with a digit; if there is none, it is a number up to 23 that
 ///   depends on the first term; attributes are ignored;
 /// - the same 24 records repeat, in any MARC syntax (the octets are always USMARC), SUTRS, XML, OPAC and GRS-1;
-/// - Scan has its own list of words in `Default` and `Slow`; Sort always succeeds without changing the order; Delete succeeds for
-///   a single set named `1`;
+/// - Scan has its own list of words in `Default` and `Slow`; Sort always succeeds without changing the order; Delete succeeds
+///   only for a single set named `1`;
 /// - extended services always succeed without effect; the answer to an update or an order contains a package, and the answer to
 ///   an update of the first version contains a diagnostic;
 /// - negotiation selects ISO 8859-1, whatever the client proposes.

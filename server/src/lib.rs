@@ -34,7 +34,7 @@
 //! - `tls`: certificates and keys of listeners, with the feature `tls`;
 //! - [`testing::TestServer`]: a complete server within a test, with a transcript.
 //!
-//! Some signatures use types of the packages `z3950-asn1` and `z3950-marc`; [`asn1`] and [`marc`] re-export what they need.
+//! Some signatures use types of the packages `z3950-asn1` and `z3950-marc`; [`asn1`] and [`marc`] re-export these types.
 //!
 //! # Stability
 //!

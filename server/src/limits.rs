@@ -22,7 +22,7 @@ pub struct Limits {
     /// wait. The limit exists because each such answer takes about `preferred_message_size` octets in small blocks, and memory
     /// between these blocks cannot be returned to the system.
     pub large_answers: usize,
-    /// The number of records in an SRU answer if the request does not give one; by default, 10.
+    /// The number of records in an SRU answer if the request does not give a number; by default, 10.
     pub sru_records: usize,
     /// The maximum number of result sets that are kept for later SRU requests; by default, 1,000. At most half of them may be for
     /// one address. A further result set replaces the least recently used one.
@@ -45,7 +45,7 @@ pub struct Limits {
     pub session_octets: usize,
     /// The maximum number of octets of memory for all sessions together and for tasks, which may use half of it. The default is
     /// 256 MiB; in the program `z3950d`, it is a quarter of the memory available to the process, or less if little memory remains
-    /// after loading. A request that needs more is refused with condition 31, or 220 for tasks.
+    /// after loading. A request that needs more is refused with condition 31, or a task with 220.
     pub server_octets: Option<usize>,
     /// The maximum number of octets of the name of a result set; by default, 1,024. Longer names are refused with condition 22.
     pub result_set_name: usize,
@@ -78,8 +78,8 @@ pub struct Limits {
     /// `sessions`. Further connections are closed, unless a connection without a session can be closed instead. Connections over
     /// Unix sockets count as one address, to which this limit does not apply.
     pub sessions_per_address: Option<usize>,
-    /// The maximum number of concurrent sessions that the server opens with itself to answer one request for a page; by default,
-    /// 16. Further sessions wait. All sessions but the first count as connections.
+    /// The maximum number of concurrent sessions that the server opens with itself to answer one request for a page. The default
+    /// is 16. Further sessions wait. All sessions but the first count as connections.
     pub sessions_per_request: usize,
     /// The maximum number of connections that wait because the limit of connections is reached; by default, 64, and half as many
     /// from one address. Further connections are closed.
@@ -97,9 +97,9 @@ pub struct Limits {
     /// The maximum number of refused authentications in one connection; by default, 5. The last of them ends the connection.
     pub refusals: usize,
     /// The delay of the answer to a wrong password; by default, 100 ms. Zero means no delay. Each further wrong password from the
-    /// same address, or from one IPv6 network of 64 bits, doubles the delay, up to 32 times, until a correct password is sent or
-    /// ten minutes pass without an attempt. The delays of answers to one address add up; once their sum exceeds the longest
-    /// delay, a further attempt is refused with condition 1018 and ends its connection.
+    /// same address, or from one IPv6 network of 64 bits, doubles the delay, up to 32 times this value, until a correct password
+    /// is sent or ten minutes pass without an attempt. The delays of answers to one address add up; once their sum exceeds the
+    /// longest delay, a further attempt is refused with condition 1018 and ends its connection.
     pub refusal_delay: Duration,
     /// The maximum number of addresses remembered because of wrong passwords; by default, 10,000. The address with the oldest
     /// refusal is forgotten first.

@@ -223,7 +223,7 @@ impl Server {
     }
 
     /// Makes the server a proxy: requests are passed on to another server, and its answers are passed back to the client; the
-    /// observer gets both. Octets are passed unchanged, unless a fault applies.
+    /// observer gets both the requests and the answers. Octets are passed unchanged, unless a fault applies.
     pub fn with_recorded(self, server: Arc<dyn RecordedServer>) -> Self {
         self.handle
             .change(|context| context.recorded = Some(server));
@@ -277,7 +277,7 @@ impl Server {
     /// Serves until `stop` is ready. Then stops accepting connections, lets operations in progress finish within
     /// [`Limits::drain_time`], sends Close(shutdown) to sessions that can still receive it, and returns.
     ///
-    /// Each connection is a task. Requires a Tokio runtime with I/O and time.
+    /// Each connection is served by a task of its own. This requires a Tokio runtime with I/O and time enabled.
     pub async fn run(self, stop: impl Future<Output = ()>) -> Summary {
         let begun = self.handle.context();
         let limits = &begun.target.limits;

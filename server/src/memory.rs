@@ -135,7 +135,8 @@ const QUICK_WORK: u64 = 65_536;
 /// The number of units of work after which a scan is restarted on another thread. This much work takes about half a millisecond,
 /// less than for a query, because many scans at the same time would delay other connections.
 const QUICK_SCAN: u64 = 10_000;
-/// The maximum number of units of work of a query, which take about a second. A query that needs more fails with condition 31.
+/// The maximum number of units of work of a query. This much work takes about a second. A query that needs more fails with
+/// condition 31.
 const MOST_WORK: u64 = 20_000_000;
 
 impl fmt::Debug for MemoryBackend {

@@ -50,8 +50,8 @@ impl ResultSets {
     /// Returns a copy of the set of this name; the copy shares the hits.
     ///
     /// # Errors
-    /// Fails with condition 30 with the name if the set does not exist, 27 if it was evicted or the backend has dropped its
-    /// records.
+    /// Fails with condition 30 and the name if the set does not exist, or with 27 if the set was evicted or the backend has
+    /// dropped its records.
     pub(crate) fn find(&self, name: &[u8]) -> Result<ResultSet, Diagnostic> {
         match self.sets.get(name) {
             Some(NamedSet { set: Some(set), .. }) if !set.hits.is_gone() => Ok(set.clone()),
@@ -76,7 +76,7 @@ impl ResultSets {
     /// Checks whether there is room for a set of this name, so that a search can be refused before it begins.
     ///
     /// # Errors
-    /// Fails with condition 112 with the maximum number of sets.
+    /// Fails with condition 112 and the maximum number of sets.
     pub(crate) fn check_room(&self, name: &[u8]) -> Result<(), Diagnostic> {
         if self.sets.len() < self.max_sets || self.sets.contains_key(name) {
             return Ok(());
@@ -88,8 +88,8 @@ impl ResultSets {
     /// Keeps a set. It replaces an earlier set with the same name, and the least recently used sets are evicted to make room.
     ///
     /// # Errors
-    /// Fails with condition 31 if this set alone exceeds the limit of hits or octets, and 112 as for [`ResultSets::check_room`].
-    /// The earlier set is deleted in either case.
+    /// Fails with condition 31 if this set alone exceeds the limit of hits or octets, or with 112 like
+    /// [`ResultSets::check_room`]. The earlier set is deleted in either case.
     pub(crate) fn keep(&mut self, name: &[u8], set: ResultSet) -> Result<(), Diagnostic> {
         self.check_room(name)?;
         let hits = set.hits.len();

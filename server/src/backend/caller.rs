@@ -57,7 +57,8 @@ impl Caller {
         self.via
     }
 
-    /// Returns the address under which the caller is counted; `None` for all callers without an address.
+    /// Returns the address under which the caller is counted. Callers without an address, for which this is `None`, are counted
+    /// together.
     pub fn address(&self) -> Option<IpAddr> {
         self.address
     }

@@ -12,11 +12,11 @@ use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Clause<'a> {
-    /// Use (type 1): the access point, such as 4 for the title, 1003 for the author or 1016 for any.
+    /// Use (type 1): the access point, such as 4 for the title, 1003 for the author or 1016 for any access point.
     pub access_point: Option<i64>,
     /// Relation (type 2): 1 to 6 for `<`, `<=`, `=`, `>=`, `>` and `<>`.
     pub relation: Option<i64>,
-    /// Position (type 3): 1 for the beginning of the field, 3 for any.
+    /// Position (type 3): 1 for the beginning of the field, 3 for any position.
     pub position: Option<i64>,
     /// Structure (type 4): 1 for a phrase, 2 for a word, 6 for a list of words.
     pub structure: Option<i64>,
@@ -32,8 +32,8 @@ impl<'a> Clause<'a> {
     /// Reads a term and its attributes. Octets that are not UTF-8 become U+FFFD.
     ///
     /// # Errors
-    /// Fails with condition 121 for an attribute of an attribute set other than Bib-1, 113 for an unknown attribute type, 246 for
-    /// a value that is not a number, 229 for a term that is neither text nor a number.
+    /// Fails with condition 121 for an attribute of an attribute set other than Bib-1, with 113 for an unknown attribute type,
+    /// with 246 for a value that is not a number, or with 229 for a term that is neither text nor a number.
     pub fn of(operand: &'a AttributesPlusTerm) -> Result<Self, Diagnostic> {
         let text = match &operand.term {
             Term::General(octets) => String::from_utf8_lossy(octets.as_bytes()),

@@ -34,7 +34,7 @@ pub struct DatabaseInfo {
     /// The target that holds the records, in the notation that clients use; `None` unless all records are at a single other
     /// server.
     pub address: Option<String>,
-    /// Whether records of several parts are merged into one, so that users should search the complete database.
+    /// Whether records of several parts are merged into one record, so that users should search the complete database.
     pub is_merged: bool,
 }
 
@@ -44,7 +44,7 @@ impl DatabaseInfo {
         self.scan && attribute.scan
     }
 
-    /// Returns whether a Use attribute selects an index that result sets can be sorted by.
+    /// Returns whether a Use attribute selects an index by which result sets can be sorted.
     pub fn sorts(&self, attribute: &AttributeInfo) -> bool {
         self.sort && attribute.sort
     }
@@ -100,7 +100,7 @@ pub struct AttributeInfo {
     pub value: i64,
     /// The name of the attribute, or its meaning in this database.
     pub name: String,
-    /// For a Use attribute, whether its index can be scanned if the [database](DatabaseInfo::scan) can.
+    /// For a Use attribute, whether its index can be scanned if the [database](DatabaseInfo::scan) can be scanned.
     pub scan: bool,
     /// For a Use attribute, whether result sets can be sorted by its index if the [database](DatabaseInfo::sort) can
     /// be sorted.
@@ -129,7 +129,7 @@ impl AttributeInfo {
 /// Checks that a backend has all databases named in a request. The case of names is ignored (Z39.50-2003 §3.2.2.1.3).
 ///
 /// # Errors
-/// Fails with condition 235 with the first unknown name.
+/// Fails with condition 235 and the first unknown name.
 pub fn check_databases(named: &[DatabaseName], known: &[&str]) -> Result<(), Diagnostic> {
     let is_known = |name: &DatabaseName| {
         let name = name.0.to_string_lossy();

@@ -68,7 +68,7 @@ impl<S: Transport> Connection<'_, S> {
         None
     }
 
-    /// Writes the output; returns the reason if the connection ends afterwards.
+    /// Writes the output. If the connection ends afterwards, returns the reason.
     pub(super) async fn send(&mut self, mut output: Output) -> io::Result<Option<End>> {
         let later = self.inlet.rest();
         if !later.is_empty() {

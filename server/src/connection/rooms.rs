@@ -24,7 +24,7 @@ use crate::backend::network;
 use crate::limits::Limits;
 use crate::lock::lock;
 
-/// The connection slots of a server. Clones share them.
+/// The connection slots of a server. Clones share the slots.
 #[derive(Clone)]
 pub(crate) struct Rooms(Arc<House>);
 

@@ -164,7 +164,7 @@ impl Tally {
         }
     }
 
-    /// Counts sent octets, and the records in their APDU.
+    /// Counts octets that were sent, and the records in the APDU that they encode.
     pub(crate) fn sent(&mut self, octets: usize, apdu: Option<&Apdu>) {
         let (records, diagnostics) = match apdu {
             Some(Apdu::SearchResponse(search)) => records(&search.records),
@@ -498,7 +498,7 @@ fn log_access(request: &Apdu, answer: Option<&Apdu>, begun: std::time::Instant) 
         }
     }
 }
-/// The `tracing` targets of the log events, for filters.
+/// The `tracing` targets of the log events, by which the events can be filtered.
 const ACCESS: &str = "z3950_server::access";
 const METRICS: &str = "z3950_server::metrics";
 

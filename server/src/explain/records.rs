@@ -77,7 +77,7 @@ const CATEGORIES: [(&str, &str); 10] = [
     ("ExtendedServicesInfo", "The extended services"),
 ];
 
-/// A record with its search terms, in lower case, under the Use attributes of Exp-1.
+/// A record, and the texts by which it is found: each has a Use attribute of Exp-1, and is in lower case.
 pub(super) struct ExplainEntry {
     pub(super) texts: Vec<(i64, String)>,
     pub(super) record: ExplainRecord,
@@ -395,7 +395,7 @@ fn term_list_info(database: &DatabaseInfo) -> ExplainEntry {
     )
 }
 
-/// Returns a record for each term list, merged over all databases that have it.
+/// Returns one record for each term list, even if several databases have the term list.
 fn term_list_details<'a>(
     databases: impl Iterator<Item = &'a DatabaseInfo>,
 ) -> impl Iterator<Item = ExplainEntry> {

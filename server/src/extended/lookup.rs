@@ -72,9 +72,9 @@ impl OwnDatabase {
     /// is a single value.
     ///
     /// # Errors
-    /// Fails with condition 121 for another attribute set, 113 for an unsupported attribute type, 114 to 122 for an unsupported
-    /// value, 116 for a term without Use, 229 for a term that is neither text nor a number, 30 for an unknown result set, 201 for
-    /// proximity, 245 for a restricted set, 31 for too many terms.
+    /// Fails with one of these conditions: 121 for another attribute set, 113 for an unsupported attribute type, 114 to 122 for
+    /// an unsupported value, 116 for a term without Use, 229 for a term that is neither text nor a number, 30 for an unknown
+    /// result set, 201 for proximity, 245 for a restricted set, or 31 for too many terms.
     pub(crate) fn find(
         &self,
         search: &Search<'_>,

@@ -104,7 +104,7 @@ impl PackageDatabase {
     }
 }
 
-/// Returns the search terms of a task under the Use attributes, in lower case.
+/// Returns the texts by which a task is found, each with its Use attribute and in lower case.
 fn texts(task: &Task) -> Vec<(i64, String)> {
     let lower = |text: &InternationalString| text.to_string_lossy().to_lowercase();
     let created = task.created.as_ref().map(|time| time.to_string_lossy());

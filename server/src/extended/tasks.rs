@@ -145,7 +145,7 @@ impl Tasks {
     /// performed.
     ///
     /// # Errors
-    /// Fails with condition 218 with the name, if the owner has a task of this name; 220 for too many tasks.
+    /// Fails with condition 218 and the name if the owner has a task of this name, or with 220 for too many tasks.
     pub(crate) fn check_room(
         &self,
         kind: &TaskKind,
@@ -170,7 +170,7 @@ impl Tasks {
     /// Replaces the task with this number.
     ///
     /// # Errors
-    /// Fails with condition 219 if it no longer exists, 220 if the packages become too large.
+    /// Fails with condition 219 if the task no longer exists, or with 220 if the packages become too large.
     pub(crate) fn replace(&self, number: u32, task: Task) -> Result<(), Diagnostic> {
         let mut kept = lock(&self.0);
         if kept.tasks.contains_key(&number) {
@@ -194,7 +194,8 @@ impl Tasks {
     /// user's own is preferred.
     ///
     /// # Errors
-    /// Fails with condition 1008 for a kind without a name, 219 if the task does not exist, 223 if the user has no permission.
+    /// Fails with condition 1008 for a kind without a name, with 219 if the task does not exist, or with 223 if the user has no
+    /// permission.
     pub(crate) fn named(
         &self,
         kind: &TaskKind,

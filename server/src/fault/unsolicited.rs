@@ -57,7 +57,7 @@ pub(super) fn access_control(challenge: impl Into<bytes::Bytes>) -> AccessContro
     }
 }
 
-/// Returns a ResourceControlRequest, with or without a question.
+/// Returns a ResourceControlRequest, which may require a response.
 fn resource_control(response_required: bool) -> ResourceControlRequest {
     ResourceControlRequest {
         suspended_flag: response_required.then_some(true),

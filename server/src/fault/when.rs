@@ -22,7 +22,7 @@ pub(crate) struct HttpSubject {
     /// The SRU operation; `None` for a request other than SRU.
     pub(crate) operation: Option<&'static str>,
     pub(crate) database: String,
-    /// The query or the scan clause; empty without one.
+    /// The query or the scan clause; empty for a request without either.
     pub(crate) query: String,
 }
 
@@ -211,8 +211,8 @@ const SERVICES: [(&str, &str); 3] = [
 
 #[cfg(feature = "sru")]
 impl When {
-    /// Returns whether an HTTP request meets all conditions, apart from conditions on the number of the request. A docid
-    /// may be anywhere in the query.
+    /// Returns whether an HTTP request meets all conditions, apart from conditions on the number of the request. A docid matches
+    /// if it occurs anywhere in the query.
     pub(super) fn is_met_by_http(&self, session: u64, request: &HttpSubject) -> bool {
         let is_of_kind = match self.http {
             None => self.apdu.is_none_or(|apdu| {

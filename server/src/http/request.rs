@@ -19,7 +19,7 @@ use z3950_asn1::via::Via;
 /// The part of an HTTP request that carries the SRU request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Carrier {
-    /// The query of the URL.
+    /// The query string of the URL.
     Url,
     /// A form in the body.
     Form,
@@ -76,8 +76,8 @@ impl Problem {
 /// The supported methods.
 pub(super) const METHODS: &str = "GET, HEAD, POST, OPTIONS";
 
-/// Reads the head of a request. `octets` are the head verbatim, or empty if it is not known. `is_web` tells whether the request
-/// is for a handler other than SRU.
+/// Reads the head of a request. `octets` is the head exactly as the client sent it, or empty if it is not known. `is_web` tells
+/// whether the request is for a handler other than SRU.
 pub(super) fn read(head: &Parts, octets: &[u8], is_web: bool) -> Result<Heading, Problem> {
     let carrier = match carrier(head) {
         Ok(Carrier::Nothing) => Carrier::Nothing,

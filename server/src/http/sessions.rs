@@ -103,8 +103,8 @@ impl Drop for SessionPlace {
 }
 
 impl SessionsOfRequest {
-    /// Returns how a session with this login is admitted; `None` if it is refused. A login with a password is known only if it
-    /// was admitted before.
+    /// Returns how a session with this login is admitted; `None` if it is refused. Credentials are recognized only if they were
+    /// admitted recently.
     fn admission(&self, login: Option<&SruLogin>) -> Option<Admission> {
         let target = &self.context.target;
         if !target.has_logins() {

@@ -198,7 +198,7 @@ impl Exchange {
         self.enter(Phase::Withheld);
     }
 
-    /// Begins the phase of writing the answer in the given manner; `has_more` is true if it has further parts.
+    /// Begins the phase of writing the answer in the given manner; `has_more` tells whether the answer has further parts.
     pub(super) fn sending(&mut self, manner: WriteMode, has_more: bool) {
         self.manner = manner;
         self.has_more = has_more;

@@ -60,7 +60,7 @@ const WORDS: [(&str, usize); 24] = [
 
 pub(super) struct YazZtest {
     catalogue: MemoryBackend,
-    /// The hits in the demo catalogue whose first 24 records are used.
+    /// The hits of a search in the demo catalogue. The first 24 of them are the records of this server.
     records: Option<Hits>,
     /// The state of the random number generator.
     chance: AtomicU64,

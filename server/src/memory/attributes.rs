@@ -14,8 +14,8 @@
 mod expression;
 #[cfg(not(feature = "regex"))]
 mod expression {
-    /// Rejects all regular expressions. It is never called, because `support` does not include truncation 102 without the
-    /// feature.
+    /// Rejects all regular expressions. This function is never called, because `support` does not include truncation 102 without
+    /// the feature.
     pub(super) fn regular(_: &str) -> Option<crate::memory::index::Pattern> {
         None
     }

@@ -142,7 +142,7 @@ impl Catalogue {
     /// Returns the numbers of the named databases; `None` if all databases are selected.
     ///
     /// # Errors
-    /// Fails with condition 235 with the first unknown name.
+    /// Fails with condition 235 and the first unknown name.
     pub(super) fn selected(&self, names: &[DatabaseName]) -> Result<Option<Vec<u16>>, Diagnostic> {
         let mut numbers = Vec::new();
         let mut all = false;
@@ -168,7 +168,7 @@ impl Catalogue {
     /// Returns the number of a database named by a client.
     ///
     /// # Errors
-    /// Fails with condition 235 if it does not exist.
+    /// Fails with condition 235 if the database does not exist.
     pub(super) fn known(&self, name: &DatabaseName) -> Result<u16, Diagnostic> {
         let unknown = || diagnostic(Condition::DATABASE_DOES_NOT_EXIST, name.0.as_bytes());
         let number = self.number(name.0.to_str().unwrap_or_default());

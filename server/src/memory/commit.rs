@@ -66,7 +66,7 @@ impl MemoryBackend {
     /// Makes a change, and queues it for a commit.
     ///
     /// # Errors
-    /// Fails with condition 235 if the database does not exist, 220 if there is not enough memory for more records.
+    /// Fails with condition 235 if the database does not exist, or with 220 if there is not enough memory for more records.
     pub(super) fn change(&self, update: &Update<'_>) -> Result<Begun, Diagnostic> {
         let headroom = self.headroom();
         self.changed(lock(&self.0.queue), update, headroom)

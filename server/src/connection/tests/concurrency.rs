@@ -6,7 +6,8 @@ use super::*;
 use crate::backend::{Hits, RecordId};
 use crate::requests::{present_request, search_request};
 
-/// A backend whose searches take as many seconds as their term says and find one record. It counts the searches in progress.
+/// A backend whose searches find one record and take the number of seconds given by their term. It counts the searches in
+/// progress.
 #[derive(Default)]
 struct Timed {
     running: Arc<AtomicUsize>,
@@ -55,7 +56,7 @@ async fn open() -> (Client, Arc<Timed>) {
     agreed(true, Limits::default(), Faults::new()).await
 }
 
-/// Adds a referenceId to a request, unless it is empty.
+/// Adds a referenceId to a request, unless the referenceId is empty.
 fn of(reference: &str, mut request: Apdu) -> Apdu {
     let reference = (!reference.is_empty()).then(|| ReferenceId(reference.into()));
     request.set_reference_id(reference);

@@ -5,7 +5,7 @@ use z3950_asn1::sru::{SearchRetrieveResponse, SruRecord, Version};
 use super::*;
 use crate::fault::Rule;
 
-/// Returns an answer with two of ten records after a fault was applied.
+/// Returns an answer with two of ten records, to which a fault was applied.
 fn struck(fault: &str) -> Vec<u8> {
     let rule: Rule = format!("on sru search: {fault}").parse().expect(fault);
     let record = || SruRecord::new("info:srw/schema/1/dc-v1.1", "<dc>Éa</dc>");

@@ -9,7 +9,7 @@ use crate::memory::words::words;
 
 /// Compiles a regular expression that must match complete entries, ignoring case; returns `None` if it is invalid or too large.
 ///
-/// Letters beyond ASCII are folded as in the entries.
+/// Letters beyond ASCII are folded in the same way as in the entries.
 pub(super) fn regular(expression: &str) -> Option<Pattern> {
     let mut folded = String::with_capacity(expression.len());
     for character in expression.chars() {

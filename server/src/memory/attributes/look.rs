@@ -169,7 +169,8 @@ impl<'q> TermReader<'_, 'q> {
         }
     }
 
-    /// Returns the range of entries for an order relation: of complete entries if the index has them, of words otherwise.
+    /// Returns the range of entries for an order relation. Complete entries are compared if the index has them and the structure
+    /// is not a word; otherwise, words are compared.
     fn text_range(&self, relation: i64) -> Result<LookTarget<'q>, Diagnostic> {
         let index = self.term.attributes.index;
         let words = words(&self.term.text);

@@ -256,7 +256,7 @@ pub(in crate::memory) fn scan_start(
 /// Returns the index of a sort key, which is a name, or attributes with a Use value.
 ///
 /// # Errors
-/// Fails with condition 207 for elements and for a name without an index, or for attributes, with the condition for the first
+/// Fails with condition 207 for elements and for a name without an index, or, for attributes, with the condition for the first
 /// unsupported attribute.
 pub(in crate::memory) fn sort_index(fields: &Fields, key: &SortKey) -> Result<IndexId, Diagnostic> {
     match key {
@@ -281,8 +281,8 @@ pub(super) struct TermText<'q> {
 }
 
 impl<'q> TermText<'q> {
-    /// Converts a term to text. It may be of either text type, or of another type that can be compared with an index of this
-    /// kind: a number with an index of numbers, codes or dates, a time with an index of dates.
+    /// Converts a term to text. The term may be of either text type, or of another type that can be compared with an index of
+    /// this kind: a number with an index of numbers, codes or dates, a time with an index of dates.
     ///
     /// Octets that are not UTF-8 are read as Latin-1, because clients without UTF-8 support send it.
     pub(super) fn read(term: &'q Term, kind: Kind, profile: &Profile) -> Result<Self, Diagnostic> {

@@ -203,7 +203,7 @@ impl<'q> WrittenTerm<'q> {
     /// Checks that the term has the form that its structure requires.
     ///
     /// # Errors
-    /// Fails with condition 126 if it has another form.
+    /// Fails with condition 126 if the term has another form.
     pub fn check_structure(&self) -> Result<(), Diagnostic> {
         if self.attributes.truncation != bib1::TRUNCATION_NONE {
             return Ok(());

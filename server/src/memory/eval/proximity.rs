@@ -24,7 +24,8 @@ impl Proximity {
     /// Converts the operator of a request.
     ///
     /// # Errors
-    /// Fails with condition 131 for an unknown relation, 132 for a unit other than the word, 202 for an invalid distance.
+    /// Fails with condition 131 for an unknown relation, with 132 for a unit other than the word, or with 202 for an invalid
+    /// distance.
     pub(super) fn read(operator: &ProximityOperator) -> Result<Self, Diagnostic> {
         let refused = |condition, value: i64| Err(diagnostic(condition, value.to_string()));
         match operator.proximity_unit_code {
