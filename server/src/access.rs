@@ -159,7 +159,7 @@ impl UserList {
     }
 
     /// Returns the hashes against which a password must be verified before [`find`](Self::find) compares it. If the user does not
-    /// have a hash but others do, one of theirs is returned, so that the time does not reveal which users exist.
+    /// have a hash but other users do, returns one of their hashes, so that the time does not reveal which users exist.
     fn hashes_for(&self, login: Login<'_>) -> Vec<PasswordHash> {
         let hash = |user: &User| {
             let hash = user.password_hash.as_ref();

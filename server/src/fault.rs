@@ -199,7 +199,8 @@ impl Fault {
         Self::Alter(Alteration(Arc::new(change)))
     }
 
-    /// Returns the fault of an answer that announces 4,294,967,295 octets of contents but does not send any.
+    /// Returns a fault that replaces the answer with one that announces 4,294,967,295 octets of contents but does not contain
+    /// any.
     pub fn announces_4_gib() -> Self {
         Self::Octets(Bytes::from_static(&[0xb7, 0x84, 0xff, 0xff, 0xff, 0xff]))
     }

@@ -171,7 +171,7 @@ fn failed(error: hyper::Error, refused: Option<StatusCode>, tally: &mut Tally) -
     HttpEnd::Failed(error)
 }
 
-/// A connection, apart from the stream owned by hyper.
+/// The state of a connection, without its stream, which hyper owns.
 struct HttpConnection<'a> {
     client: &'a Client,
     context: &'a Context,
@@ -196,7 +196,7 @@ impl HttpConnection<'_> {
         let mut stopped = pin!(async move { drop(stopping.wait_for(|stopping| *stopping).await) });
         let mut is_stopping = false;
         let mut alarm = pin!(sleep_until(far_away()));
-        // The number of answered requests when the room was last notified.
+        // The number of answered requests when the connection slot was last notified.
         let mut answered = None;
         poll_fn(|context| {
             loop {

@@ -73,8 +73,8 @@ pub(crate) struct Room {
 /// The result of requesting a slot.
 pub(crate) enum Entrance {
     Admitted(Room),
-    /// All slots are taken. Contains the time at which a connection can be closed for this one, unless a slot becomes free
-    /// earlier; `None` if no connection can be closed.
+    /// All slots are taken. Contains the time at which a connection can be closed to make room for the new one, unless a slot
+    /// becomes free earlier; `None` if no connection can be closed.
     Full(Option<Instant>),
     /// The address already has the maximum number of connections.
     Refused,
@@ -263,7 +263,7 @@ impl Occupants {
 }
 
 impl Room {
-    /// Returns the collection of slots that this one belongs to.
+    /// Returns the collection of slots to which this slot belongs.
     #[cfg(feature = "sru")]
     pub(crate) fn rooms(&self) -> Rooms {
         self.rooms.clone()

@@ -60,11 +60,11 @@ const READ: usize = 8192;
 /// Cuts incoming octets into APDUs. While the connection is idle, no buffer is allocated.
 pub(super) struct Inlet {
     buffer: BytesMut,
-    /// Finds the end of the first APDU in the buffer, and enforces the size limit of the next APDU.
+    /// The scanner that finds the end of the first APDU in the buffer, and enforces the size limit of the next APDU.
     pub(super) scanner: Scanner,
     /// The number of octets in the buffer that [`Inlet::ahead`] has examined.
     looked: usize,
-    /// Finds the end of the APDU after the examined octets, so that each APDU is examined only once.
+    /// The scanner that finds the end of the APDU after the examined octets, so that each APDU is examined only once.
     ahead: Scanner,
     /// Whether the client has closed its sending side after the octets in the buffer.
     pub(super) ended: bool,

@@ -22,8 +22,8 @@ impl Default for DocidField {
 }
 
 impl DocidField {
-    /// Returns the docid of a record without surrounding spaces, from the first docid field that has one; `None` if no field has
-    /// one.
+    /// Returns the docid of a record without surrounding spaces. It is read from the first docid field that is not empty; `None`
+    /// if there is no such field.
     pub fn of<'a>(&self, record: &'a MarcRecord) -> Option<&'a [u8]> {
         let values = record
             .fields_by_tag(self.tag)

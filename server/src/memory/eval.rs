@@ -201,8 +201,8 @@ impl<'a, 'q> Evaluation<'a, 'q> {
         }
     }
 
-    /// Returns whether the next step applies the same operator, `and` or `or`, so that the operands of both can be combined in
-    /// any order.
+    /// Returns whether the next step applies the same operator, `and` or `or`, so that the operands of both operators can be
+    /// combined in any order.
     fn is_chained(&self, operator: &Operator) -> bool {
         match self.steps.last() {
             Some(Step::Combine(Operator::And)) => matches!(operator, Operator::And),

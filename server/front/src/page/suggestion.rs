@@ -26,7 +26,7 @@ const MAX_DATABASES: usize = 4;
 const MAX_SCANS: usize = 300;
 /// The number of terms requested in each scan.
 const TERMS: u64 = 50;
-/// The minimum number of letters of a word that is corrected; shorter words have too many similar ones.
+/// The minimum number of letters of a word that is corrected; shorter words have too many similar terms.
 const SHORTEST: usize = 4;
 /// The minimum number of letters of a word for which terms with two differences are considered.
 const LONG: usize = 7;

@@ -23,7 +23,8 @@ pub(super) struct SessionTurn {
 
 #[derive(Default)]
 struct QueueState {
-    /// The sessions that are free. The last one is taken first, so that the other sessions become idle and can be closed.
+    /// The sessions that are free. The last session in the list is taken first, so that the other sessions become idle and can be
+    /// closed.
     free: Vec<usize>,
     waiting: Waiting,
     tickets: u64,
@@ -33,7 +34,7 @@ struct QueueState {
 #[derive(Default)]
 struct Waiting(VecDeque<(Option<IpAddr>, WaitingCallers)>);
 
-/// The clients of an address with their operations; each client has at least one.
+/// The clients of an address with their operations. Each client has at least one operation.
 type WaitingCallers = VecDeque<(Caller, VecDeque<Waiter>)>;
 
 struct Waiter {

@@ -1,5 +1,5 @@
-//! Retrieves records from targets. All pages for a response are fetched at the same time, cached for a short time, and converted
-//! to the requested syntax.
+//! Retrieves records from targets. All pages for a response are fetched at the same time, cached, and converted to the requested
+//! syntax.
 
 use std::ops::RangeInclusive;
 

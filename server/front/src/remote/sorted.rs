@@ -267,7 +267,7 @@ impl SortedList {
             let heads = heads.filter_map(|(number, part)| Some((number, part.heads.front()?)));
             let first = heads.min_by(|(_, left), (_, right)| self.by_key(left, right));
             let number = first.map(|(number, _)| number);
-            // The lost records of parts that failed come last.
+            // The records that could not be read because their part failed come last.
             let number = number.or_else(|| open.iter().position(OpenPart::has_lost_records));
             let Some((number, part)) =
                 number.and_then(|number| Some((number, open.get_mut(number)?)))

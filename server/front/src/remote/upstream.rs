@@ -49,9 +49,9 @@ pub(super) struct Upstream {
     cache: Arc<RecordCache>,
     without_holdings: FeatureRefusal,
     without_facets: FeatureRefusal,
-    /// Whether the last session may scan; `true` before the first one.
+    /// Whether the target granted Scan in the newest session; `true` before the first session.
     scans: AtomicBool,
-    /// Whether the last session may sort; `true` before the first one.
+    /// Whether the target granted Sort in the newest session; `true` before the first session.
     sorts: AtomicBool,
     time: Duration,
     /// The result sets that may be held at the target, oldest first.
@@ -200,8 +200,8 @@ impl Upstream {
         }
     }
 
-    /// Returns the target's facets for a result set; `None` if it does not support facets. They need another search, which is
-    /// shared with equal requests.
+    /// Returns the target's facets for a result set; `None` if the target does not support facets. Facets require another search,
+    /// whose answer is shared with equal requests.
     pub(super) async fn facets(
         self: &Arc<Self>,
         set: &RemoteSet,

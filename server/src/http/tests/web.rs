@@ -138,7 +138,7 @@ async fn sessions_of_a_request_count_against_the_limit() {
         ..Context::new(Target::new(catalogue(), limits))
     };
     let mut caller = Caller::within(Arc::new(context), enter());
-    // The first web session uses the room of its connection, so it does not need a room of its own.
+    // The first web session uses the slot of its connection, so it does not need another slot.
     for (others, sessions) in [(0, 4), (1, 3), (3, 1)] {
         let others: Vec<_> = (0..others).map(|_| enter().expect("room")).collect();
         for room in &others {

@@ -223,7 +223,7 @@ impl<'q> WrittenTerm<'q> {
         if suits { Ok(()) } else { Err(self.illegal()) }
     }
 
-    /// Returns the key of a number, code or date; `None` if the text cannot be read as one.
+    /// Returns the key of a number, code or date; `None` if the text is not valid as a term of this kind.
     pub fn key(&self) -> Option<String> {
         self.attributes.kind.key(&self.text)
     }

@@ -34,7 +34,7 @@ pub struct Edition {
     issns: BTreeSet<String>,
     lccns: BTreeSet<String>,
     runs: TitleRuns,
-    /// The keys by which records of the same edition are found; they have at least one key in common.
+    /// The keys by which records of the same edition are found. Any two such records have at least one key in common.
     keys: Vec<String>,
 }
 
@@ -327,7 +327,7 @@ fn author(record: &MarcRecord, tags: &Tags) -> Vec<String> {
     words.map(str::to_owned).collect()
 }
 
-/// Returns the words that distinguish the publisher from others.
+/// Returns the words that distinguish the publisher from other publishers.
 fn publisher(record: &MarcRecord, tags: &Tags) -> Vec<String> {
     const COMMON: [&str; 16] = [
         "and",

@@ -54,8 +54,8 @@ impl TextRuns {
 
 /// Returns whether two folded strings are equal, or differ by a typing error in one word: one letter, or two letters exchanged.
 pub(super) fn are_equal_but_for_a_slip(one: &str, other: &str) -> bool {
-    /// The length of words in which an error is tolerated. Shorter words distinguish parts, such as *Henry IV* and *Henry V*;
-    /// longer words take long to compare.
+    /// The range of lengths, in characters, of words in which an error is tolerated. Shorter words distinguish parts, such as
+    /// *Henry IV* and *Henry V*; longer words take long to compare.
     const LETTERS: RangeInclusive<usize> = 4..=40;
     let is_long = |word: &str| {
         LETTERS.contains(&word.chars().count()) && word.chars().all(char::is_alphabetic)

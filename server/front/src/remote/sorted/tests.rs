@@ -22,8 +22,8 @@ fn list(order: RecordOrder, parts: &[&[&str]], most: u64) -> SortedList {
     SortedList::new(order, counts, most)
 }
 
-/// Returns a record with a title; `-` is a record without a title, `?` one without MARC, and `!` a failure. A title after `|` is
-/// the one under which the target files the record.
+/// Returns a record with a title; `-` stands for a record without a title, `?` for a record that is not MARC, and `!` for a
+/// failure. A title after `|` is the title under which the target files the record.
 fn record(title: &str) -> Result<Record, Diagnostic> {
     let marc = |fields: Vec<Field>| {
         let record = MarcRecord {
@@ -86,7 +86,7 @@ async fn lists_are_merged_by_the_keys_of_their_records() {
         (&[&["Émile", "zoo"], &["Eva", "fig"]], "Émile Eva fig zoo"),
         // Leading articles are ignored.
         (&[&["cow", "The |dog"], &["eel"]], "cow The |dog eel"),
-        // Records without a key stay where the target has them.
+        // Records without a key stay where the target placed them.
         (&[&["-", "-", "b"], &["a", "c"]], "- - a b c"),
         (&[&["b", "-"], &["a", "c"]], "a b - c"),
         // Records that the target sorts differently stay between their neighbours.

@@ -1,5 +1,4 @@
-//! Pages of records found at a target. The records are cached for a short time. If the target has dropped a result set, the
-//! search is repeated.
+//! Pages of records found at a target. The records are cached. If the target has dropped a result set, the search is repeated.
 
 use std::ops::RangeInclusive;
 
@@ -19,8 +18,8 @@ use crate::remote::set::{HeldSet, RemoteSet};
 const PAGE_OCTETS: usize = 8 << 20;
 
 impl Upstream {
-    /// Returns records of a set in order, by rank from 1, and caches them for a short time. There are fewer than requested if
-    /// they are too large for one response.
+    /// Returns records of a set in order, by rank from 1, and caches them. Returns fewer records than requested if they are too
+    /// large for one response.
     pub(in crate::remote) async fn page(
         &self,
         set: &RemoteSet,
