@@ -7,7 +7,7 @@
 //! | `table` | [`AccessPoints`]: the rows with the changes made by the settings |
 //! | `source` | the text form of a field, `245$^ch` |
 //! | `key` | numbers, dates and codes in the form in which they are compared |
-//! | `format` | the inverted rows: rules by tag |
+//! | `format` | the rows, inverted: for each tag, the indexes that its subfields feed |
 //! | `feed` | the entries of a record, index by index |
 
 mod feed;
@@ -38,13 +38,13 @@ impl IndexId {
         self.0
     }
 
-    /// The index of docids, which does not have fields in the table.
+    /// The index of docids. Its row names no fields, because each database has its own docid field.
     pub const DOCID: Self = Self(0);
-    /// The index of all text in a record that is meant for people.
+    /// The index of all text in a record that is meant for human readers.
     pub const ANY: Self = Self(1);
 }
 
-/// The access points of Bib-1 without changes, for records and terms that do not belong to a database.
+/// The unmodified access points of Bib-1, for records and terms that do not belong to a database.
 pub(super) static OF_BIB_1: LazyLock<Fields> = LazyLock::new(Fields::default);
 
 /// The maximum number of indexes of a backend.

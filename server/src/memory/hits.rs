@@ -16,7 +16,7 @@ use crate::backend::RecordId;
 pub(super) struct RecordNumber(pub(super) u32);
 
 impl RecordNumber {
-    /// Returns the record with an identifier that this backend assigned; `None` for any other identifier.
+    /// Returns the number of the record with an identifier that this backend assigned; `None` for any other identifier.
     pub(super) fn of(record: RecordId) -> Option<Self> {
         u32::try_from(record.0).ok().map(Self)
     }
@@ -78,17 +78,17 @@ impl<'a> HitSet<'a> {
         parts.map(|part| HitSet { parts: vec![part] })
     }
 
-    /// Returns the number of units of work for applying an operator to this set.
+    /// Returns the number of units of work needed to apply an operator to this set.
     pub(super) fn units(&self) -> usize {
         self.parts.iter().map(|(_, part)| part.units()).sum()
     }
 
-    /// Returns the number of octets that the set owns.
+    /// Returns the size of the memory that the set owns, in octets.
     pub(super) fn octets(&self) -> usize {
         self.parts.iter().map(|(_, part)| part.octets()).sum()
     }
 
-    /// Returns the part of the set in a segment; `None` if it has no records there.
+    /// Returns the part of the set in a segment; `None` if the set has no records in the segment.
     pub(super) fn part(&self, segment: u16) -> Option<&Part<'a>> {
         let found = self
             .parts
@@ -194,13 +194,13 @@ impl<'a> HitSet<'a> {
     }
 }
 
-/// Splits a record's identifier into the number of its segment and its number in the segment.
+/// Splits a record number into the number of the segment and the number of the record in the segment.
 pub(super) fn split(record: RecordNumber) -> (u16, u16) {
     let [a, b, c, d] = record.0.to_be_bytes();
     (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]))
 }
 
-/// Returns the identifier of a record from the number of its segment and its number in the segment.
+/// Returns the record number that consists of the number of a segment and the number of a record in the segment.
 pub(super) fn join(segment: u16, number: u16) -> RecordNumber {
     RecordNumber(u32::from(segment) << 16 | u32::from(number))
 }

@@ -4,10 +4,10 @@
 //! | file | contents |
 //! |---|---|
 //! | `strings`, `postings`, `dictionary` | sorted strings; their records and positions, packed; the terms of one index |
-//! | `segment`, `notes` | some of the records with their indexes, and how these are built |
-//! | `find`, `mask` | patterns, and the records of terms that match |
+//! | `segment`, `notes` | a segment: some of the records, with their indexes; and how segments are built |
+//! | `find` | patterns and masks, and the records with terms that match them |
 //! | `phrase` | positions of words, and phrases |
-//! | `browse` | terms in order, each with the number of given records that have it |
+//! | `browse` | terms in order, each with the number of records in which it occurs |
 
 mod browse;
 mod dictionary;
@@ -35,11 +35,11 @@ use crate::budget::{Account, Charge};
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::memory::hits::RecordNumber;
 
-/// The string that marks the boundaries of texts. A boundary in the class of a text precedes each text, and a boundary in the
-/// class without indexes follows the last text of a record.
+/// The string that marks the boundaries of texts. Each text is preceded by a boundary in the class of the text (see `notes`),
+/// and the last text of a record is followed by a boundary in the class without indexes.
 const BOUNDARY: &str = "";
 
-/// The classes of docids, which have a separate lexicon: a single class, with one index.
+/// The classes in the lexicon of docids: a single class, which consists of the index of docids.
 const DOCIDS: &[IndexSet] = &[IndexSet::of(IndexId::DOCID)];
 
 /// The terms of an index, by kind.
@@ -52,7 +52,7 @@ pub enum Terms {
 }
 
 impl Terms {
-    /// Returns the number of the first string of a segment that is not a mark.
+    /// Returns the number of the first string of a segment that can be a term of this kind; words come after the marks.
     fn first(self, strings: &Strings) -> u32 {
         match self {
             Self::Words(_) => strings.first_from(b" "),
@@ -65,7 +65,7 @@ impl Terms {
 #[derive(Debug)]
 pub(super) struct WorkBudget {
     left: u64,
-    /// The job's time slice; `None` for work that does not take turns.
+    /// The time slice of the job that does the work; `None` if the work does not take turns with other jobs.
     slice: Option<TimeSlice>,
     /// The charge for the memory that the work needs until it is done.
     charge: Charge,
@@ -76,10 +76,10 @@ pub(super) struct WorkBudget {
 /// The duration of a unit of work. The costs in units were measured on one machine, but only their ratios matter.
 const UNIT: Duration = Duration::from_nanos(50);
 
-/// The smallest change in the number of octets kept that is charged.
+/// The smallest change in the memory kept, in octets, that is charged.
 const COUNTED: usize = 64 * 1024;
 
-/// The error that the budget of work is exhausted, that the work was cancelled, or that it needs too much memory.
+/// The error for an exhausted budget, for work that was cancelled, and for work that needs too much memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Exhausted;
 
@@ -102,7 +102,7 @@ impl WorkBudget {
         }
     }
 
-    /// Makes the work take turns with other work.
+    /// Sets the time slice with which the work takes turns with other jobs; with `None`, it does not take turns.
     pub(super) fn in_turns(self, slice: Option<TimeSlice>) -> Self {
         Self { slice, ..self }
     }
@@ -125,7 +125,7 @@ impl WorkBudget {
         self.charge.octets()
     }
 
-    /// Charges the octets that the work currently keeps, unless they have changed little.
+    /// Charges the number of octets that the work currently keeps, unless it differs little from the number already charged.
     ///
     /// # Errors
     /// The account's limit would be exceeded.
@@ -137,8 +137,8 @@ impl WorkBudget {
         }
     }
 
-    /// Uses up units of work, and lets other work run when it is its turn. Must be called before or after every few microseconds
-    /// of work.
+    /// Uses up units of work, and pauses when it is the turn of another job. Must be called before or after every few
+    /// microseconds of work.
     ///
     /// # Errors
     /// Fails if fewer units remain or the work was cancelled. In both cases, no units remain afterwards.
@@ -173,7 +173,7 @@ pub(super) struct Index {
     segments: Vec<Arc<Segment>>,
     /// The deleted records of each segment.
     pub(super) deleted: Vec<Arc<Part<'static>>>,
-    /// A value that identifies the index from which this one was derived by changes.
+    /// A value that is shared by all indexes that were derived from the same index by changes.
     origin: Arc<()>,
 }
 
@@ -190,7 +190,7 @@ impl Index {
         }
     }
 
-    /// Returns the index after a change: it keeps some of the segments, and the new segments replace the others.
+    /// Returns the index that results from a change. It consists of these segments, some of which may also belong to `self`.
     pub(super) fn changed(
         &self,
         segments: impl IntoIterator<Item = (Arc<Segment>, Arc<Part<'static>>)>,
@@ -201,7 +201,7 @@ impl Index {
         }
     }
 
-    /// Returns whether both indexes were derived from the same one by changes.
+    /// Returns whether both indexes were derived from the same index by changes.
     pub(super) fn is_akin(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.origin, &other.origin)
     }
@@ -213,7 +213,7 @@ impl Index {
         }
     }
 
-    /// Returns the number of records.
+    /// Returns the number of records that are not deleted.
     pub(super) fn records(&self) -> usize {
         let all: usize = self.segments.iter().map(|segment| segment.len()).sum();
         let deleted: usize = self.deleted.iter().map(|deleted| deleted.len()).sum();

@@ -73,7 +73,8 @@ impl IndexMap {
         attributes
     }
 
-    /// Returns the index with this name, which may also be the index name of a query language; `None` if there is none.
+    /// Returns the index with this name, or the index that corresponds to this index name of a query language; `None` if there
+    /// is none.
     pub fn by_name(&self, name: &str) -> Option<IndexId> {
         self.fields.points.by_name(name).map(|(index, _)| index)
     }
@@ -88,7 +89,7 @@ impl IndexMap {
         self.fields.has_keys(index)
     }
 
-    /// Returns the lookup of a term; `attribute_set` is the default set of the query.
+    /// Returns the lookup for a query term; `attribute_set` is the default attribute set of the query.
     ///
     /// # Errors
     /// The condition for the first unsupported attribute, or for a term that does not fit its attributes.
@@ -100,7 +101,8 @@ impl IndexMap {
         look(&self.fields, attribute_set, operand)
     }
 
-    /// Returns a term with its attributes and its unchanged text; `attribute_set` is the default set of the query.
+    /// Returns a query term with its attributes and its unchanged text; `attribute_set` is the default attribute set of the
+    /// query.
     ///
     /// # Errors
     /// The condition for the first unsupported attribute, or for a term of a type that cannot be compared with entries of the
@@ -113,12 +115,12 @@ impl IndexMap {
         WrittenTerm::read(&self.fields, attribute_set, operand)
     }
 
-    /// Returns the index of a facet; `None` for a field without an index.
+    /// Returns the index in which a facet is counted; `None` if the facet's field does not have an index.
     pub fn facet_index(&self, attributes: &AttributeList) -> Option<IndexId> {
         scan::of(&self.fields, attributes)
     }
 
-    /// Returns the terms to scan, and the start in the same form; an empty start means the first term.
+    /// Returns the terms to scan, and the start term in the same form as these terms; an empty start term means the first term.
     ///
     /// # Errors
     /// The condition for the first unsupported attribute.
@@ -133,18 +135,18 @@ impl IndexMap {
     /// Returns the index of a sort key.
     ///
     /// # Errors
-    /// Condition 207 for a key without an index; for attributes, the condition for the first unsupported one.
+    /// Condition 207 for a key without an index, or the condition for the first unsupported attribute of the key.
     pub fn sort_index(&self, key: &SortKey) -> Result<IndexId, Diagnostic> {
         sort_index(&self.fields, key)
     }
 
-    /// Returns the terms that a facet counts; `None` for a field without an index.
+    /// Returns the terms that a facet counts; `None` if the facet's field does not have an index.
     pub fn facet_terms(&self, attributes: &AttributeList) -> Option<Terms> {
         scan::terms(&self.fields, scan::of(&self.fields, attributes)?)
     }
 
-    /// Emits every entry of a record with the indexes that it feeds: texts without conversion, other entries as keys. The docid
-    /// comes first.
+    /// Emits every entry of a record with the indexes that it belongs to: texts without conversion, other entries as keys. The
+    /// docid is not an entry; [`IndexMap::docid`] returns it.
     pub fn entries(
         &self,
         record: &MarcRecord,
@@ -184,7 +186,8 @@ pub fn each_word(text: &str, buffer: &mut String, emit: impl FnMut(&str)) {
     words::each_word(text, buffer, emit);
 }
 
-/// Returns the text of an entry for sorting: without nonfiling characters, but with its case.
+/// Returns the text of an entry for sorting: without nonfiling characters, with its case unchanged, and with spaces between
+/// subfields.
 pub fn filed(text: &str) -> String {
     sort::filed(text).replace(SUBFIELD_MARK, " ")
 }

@@ -1,5 +1,5 @@
-//! The entries of a record in each index, field by field. An 880 field in another script counts as the field that it is linked to
-//! (MARC 21 Appendix A).
+//! Extracts the entries of a record for each index, field by field. An 880 field, which repeats a field in another script, is
+//! indexed like the field that it is linked to (MARC 21 Appendix A).
 
 use std::borrow::Cow;
 
@@ -17,33 +17,33 @@ use crate::memory::profile::Profile;
 /// The separator of subfields in the entry of a field.
 pub(in crate::memory) const SUBFIELD_MARK: char = '\u{1f}';
 
-/// The mark before nonfiling characters, such as an article; [`FILED`] is the mark after them. They are NON-SORT BEGIN and END of
-/// ISO 6630, which UNIMARC records contain. In MARC 21 records, an indicator gives the number of nonfiling characters, and the
-/// marks are added from it.
+/// The mark before nonfiling characters, such as an article; [`FILED`] is the mark after them. The marks are the control
+/// characters NON-SORT BEGIN and NON-SORT END of ISO 6630, which occur in UNIMARC records. In a MARC 21 record, an indicator
+/// gives the number of nonfiling characters, and the marks are added when the record is indexed.
 pub(in crate::memory) const NOT_FILED: char = '\u{98}';
 /// The mark after nonfiling characters; see [`NOT_FILED`].
 pub(in crate::memory) const FILED: char = '\u{9c}';
 
-/// The kind of an entry.
+/// The kind of an entry in an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EntryKind {
     /// The text of a field, with marks between its subfields.
     Text,
-    /// A key in the form in which it is compared.
+    /// A key, normalized for comparison.
     Key,
 }
 
-/// The rules by which records are indexed and searched: the access points, and the sources of each.
+/// The rules by which the records of a backend are indexed and searched.
 #[derive(Debug)]
 pub(in crate::memory) struct Fields {
     pub(in crate::memory) points: AccessPoints,
     /// The attributes that queries may use.
     pub(in crate::memory) profile: Profile,
-    /// The docid field of each database, by number.
+    /// The docid field of each database, indexed by the number of the database.
     docids: Box<[DocidField]>,
-    /// The indexes of text.
+    /// The indexes of the kind [`Kind::Text`].
     texts: IndexSet,
-    /// The text indexes that have complete entries.
+    /// The indexes that have complete entries: all except the text indexes in [`WITHOUT_KEYS`].
     with_keys: IndexSet,
     marc21: Format,
     unimarc: Format,
@@ -68,7 +68,7 @@ const WITHOUT_KEYS: &[&str] = &[
 ];
 
 impl Fields {
-    /// Creates the rules by inverting the rows of the access points.
+    /// Creates the rules; `docids` are the docid fields of the databases, in order.
     pub(in crate::memory) fn new(
         points: AccessPoints,
         profile: Profile,
@@ -113,12 +113,13 @@ impl Fields {
         self.with_keys.contains(index)
     }
 
-    /// Returns the subset of the given indexes that have complete entries.
+    /// Returns those of the given indexes that have complete entries.
     pub(in crate::memory) fn of_keys(&self, indexes: IndexSet) -> IndexSet {
         indexes.intersection(self.with_keys)
     }
 
-    /// Emits every entry of a record with its indexes. The docid comes first, followed by the fields in the order of the record.
+    /// Emits every entry of a record, with the indexes that it belongs to: first the entries of the leader, then those of the
+    /// title fields, and then those of the other fields in the order of the record.
     pub(in crate::memory) fn entries(
         &self,
         record: &MarcRecord,
@@ -127,7 +128,7 @@ impl Fields {
         self.read(record, None, emit);
     }
 
-    /// Emits the texts of a record in an index, in the order of [`Fields::entries`].
+    /// Emits the texts of a record that belong to an index, in the order of [`Fields::entries`].
     pub(in crate::memory) fn texts(
         &self,
         record: &MarcRecord,
@@ -205,7 +206,7 @@ pub(in crate::memory) fn not_filed(field: &Field, is_unimarc: bool) -> usize {
         .map_or(0, |count| count as usize)
 }
 
-/// Marks the nonfiling characters of a text, unless it already has marks or consists of nothing else.
+/// Marks the nonfiling characters of a text, unless the text already has marks or consists only of nonfiling characters.
 pub(in crate::memory) fn marked(text: Cow<'_, str>, not_filed: usize) -> Cow<'_, str> {
     match text.char_indices().nth(not_filed) {
         Some((end @ 1.., _)) if !text.contains(NOT_FILED) => {
@@ -223,9 +224,9 @@ struct Reader<'r, 'e> {
     text: Text<'r>,
     /// The indexes whose entries are emitted; `None` for all.
     only: Option<IndexSet>,
-    /// The elements of a field, with the slots of their subfield codes.
+    /// The data of a field's subfields, each with the slot of its subfield code.
     elements: Vec<(usize, &'r [u8])>,
-    /// The elements of a field that feed an index, with the indexes that they feed.
+    /// The decoded elements that feed any index, each with the indexes that it feeds.
     parts: Vec<(IndexSet, Cow<'r, str>)>,
     /// The parts of a field, joined together.
     joined: String,
@@ -268,7 +269,8 @@ impl<'r> Reader<'r, '_> {
         self.give_parts();
     }
 
-    /// Collects the elements of a field. A control field has one element without a code. Returns the codes that occur.
+    /// Collects the elements of a field. A control field has one element without a code. Returns the slots of the codes that
+    /// occur.
     fn read(&mut self, field: &'r Field) -> Slots {
         self.elements.clear();
         if field.is_control() {
@@ -302,7 +304,7 @@ impl<'r> Reader<'r, '_> {
         }
     }
 
-    /// Emits the parts of a field. If several parts feed the same index, they are joined.
+    /// Emits the parts of a field. Parts that feed the same text index are joined into one entry.
     fn give_parts(&mut self) {
         let parts = std::mem::take(&mut self.parts);
         let mut left = parts
@@ -326,7 +328,8 @@ impl<'r> Reader<'r, '_> {
         self.parts = parts;
     }
 
-    /// Emits several texts, each for all of the given indexes.
+    /// Emits several texts for the given indexes: joined into one entry for the text indexes, and as separate keys for the
+    /// others.
     fn give_alike<'p>(&mut self, indexes: IndexSet, texts: impl Iterator<Item = &'p str> + Clone) {
         let of_texts = indexes.intersection(self.fields.texts);
         if !of_texts.is_empty() {
@@ -347,7 +350,7 @@ impl<'r> Reader<'r, '_> {
         }
     }
 
-    /// Emits a text for these indexes.
+    /// Decodes the octets and emits the resulting text for the given indexes.
     fn give(&mut self, indexes: IndexSet, octets: &[u8]) {
         let text = self.text.decode(octets);
         self.give_alike(indexes, std::iter::once(&*text));
@@ -360,7 +363,7 @@ fn slice(octets: &[u8], (from, to): (usize, usize)) -> &[u8] {
     rest.get(..=to.saturating_sub(from)).unwrap_or(rest)
 }
 
-/// The octets of a record as text. The character set is determined when it is first needed.
+/// A decoder for the text of a record. It determines the character set when it is first needed.
 struct Text<'a> {
     record: &'a MarcRecord,
     charset: Option<Charset>,

@@ -8,7 +8,7 @@ use super::{AccessPoint, AccessPoints, IndexId, IndexSet, Sources};
 /// The first and the last position, counted from 0.
 pub(super) type Positions = (usize, usize);
 
-/// The rules of a MARC format.
+/// The rules that say which parts of a record in a MARC format feed which indexes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Format {
     pub(super) leader: Vec<(Positions, IndexSet)>,
@@ -16,10 +16,10 @@ pub(super) struct Format {
     fields: Vec<Option<Box<FieldRules>>>,
 }
 
-/// The rules for a field.
+/// The rules for the fields with a particular tag.
 #[derive(Clone, Debug)]
 pub(super) struct FieldRules {
-    /// The indexes that a subfield feeds without conditions, by the slot of its code.
+    /// The indexes that each subfield feeds unconditionally, indexed by the slot of the subfield's code.
     pub(super) codes: [IndexSet; SLOTS],
     /// The rules with conditions or positions.
     pub(super) others: Vec<Rule>,
@@ -43,13 +43,14 @@ impl FieldRules {
     }
 }
 
-/// The number of slots. A slot is a small number for a subfield code: letters, digits, and one slot for all other codes.
+/// The number of slots. A slot is a small number that stands for a subfield code: each letter and each digit has a slot,
+/// and all other codes share one.
 pub(super) const SLOTS: usize = 37;
 
 /// The slot of the digit 0, after the slots of letters.
 pub(super) const FIRST_DIGIT: usize = 26;
 
-/// The code of an element without a subfield code.
+/// The value that stands for a missing subfield code.
 pub(super) const NO_CODE: u8 = 0;
 
 /// Returns the slot of a code.
@@ -102,7 +103,7 @@ impl Format {
         format
     }
 
-    /// Returns the rules of a field; `None` if it has none.
+    /// Returns the rules for the fields with this tag; `None` if there are none.
     pub(super) fn rules(&self, tag: Tag) -> Option<&FieldRules> {
         let digits = tag.0.iter();
         let number = digits.copied().try_fold(0, |sum, digit| {
@@ -152,7 +153,7 @@ impl Format {
     }
 }
 
-/// Returns the tags that match a pattern in which X represents any digit, as numbers.
+/// Returns, as numbers, the tags that match a pattern in which `X` represents any digit.
 fn tags(pattern: [u8; 3]) -> Vec<usize> {
     pattern.iter().fold(vec![0], |tags, digit| {
         let digits = match digit {

@@ -1,5 +1,5 @@
-//! Converts numbers, dates and codes to the form in which they are indexed and compared, so that differences of spelling do not
-//! matter.
+//! Converts numbers, dates and codes to the normalized form in which they are indexed and compared, so that different spellings
+//! match.
 
 use z3950_marc::standard_number::{NumberKind, numbers};
 
@@ -11,19 +11,19 @@ use crate::memory::words::words;
 pub enum Kind {
     /// Text: words, phrases, and complete subfields and fields.
     Text,
-    /// International Standard Book Numbers; 10 and 13 digits are equivalent.
+    /// International Standard Book Numbers; the forms with 10 and 13 digits are equivalent.
     Isbn,
     /// International Standard Serial Numbers, with or without the hyphen.
     Issn,
     /// Control numbers of the Library of Congress, padded as in the URLs of its catalogue.
     Lccn,
-    /// Control numbers of OCLC, without prefix and leading zeros.
+    /// Control numbers of OCLC, without prefixes or leading zeros.
     Oclc,
     /// Standard numbers of all kinds, each in its own normal form; other text is reduced to letters and digits.
     Standard,
     /// Other numbers: their letters and digits. `(OCoLC)123` is found with and without the parenthesized prefix.
     Number,
-    /// Codes from a list, in lower case, without spaces and fill characters.
+    /// Codes from a list, in lower case, without surrounding spaces and fill characters.
     Code,
     /// Codes of languages, three letters each; several may be concatenated.
     Language,
@@ -54,7 +54,7 @@ impl Kind {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// Returns the name in settings files.
+    /// Returns the name of the kind in settings files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Text => "text",
@@ -71,8 +71,9 @@ impl Kind {
         }
     }
 
-    /// Emits the keys of a text in a record: for example every year in a date, or a number with and without its prefix; the key
-    /// of a text is its words, joined by single spaces. Text that does not fit the kind has no keys.
+    /// Emits the keys of a text in a record, for example every year in a date, or a number with and without its prefix. For
+    /// [`Kind::Text`], the only key is the words of the text, joined by single spaces. Text that does not fit the kind has no
+    /// keys.
     pub(in crate::memory) fn keys(self, text: &str, emit: &mut dyn FnMut(&str)) {
         match self {
             Self::Date => dates(text, emit),
@@ -128,7 +129,8 @@ fn alphanumeric(text: &str) -> String {
     words(text).concat()
 }
 
-/// Emits every number of the given kind in a text; if there is none, emits the fallback key of the text.
+/// Emits the key of every number of the given kind in a text. If there is none, emits the key that `read` returns for the text,
+/// provided that it contains a digit.
 fn every(
     text: &str,
     kind: NumberKind,
@@ -159,12 +161,12 @@ fn first(kind: NumberKind, text: &str) -> Option<String> {
     Some(key_of(kind, &found.first()?.normal))
 }
 
-/// Returns the key of an OCLC number, with or without a prefix.
+/// Returns the key of an OCLC number, which may have a prefix.
 fn oclc(text: &str) -> Option<String> {
     let digits = text.trim();
     let is_bare = !digits.is_empty() && digits.bytes().all(|octet| octet.is_ascii_digit());
     let bare = || some(digits.trim_start_matches('0').to_owned()).filter(|_| is_bare);
-    // Any other text is not an OCLC number, and no record has its key.
+    // Any other text is not an OCLC number, and its key does not occur in any record.
     let other = || some(alphanumeric(text));
     first(NumberKind::Oclc, text).or_else(bare).or_else(other)
 }
@@ -190,14 +192,14 @@ fn standard_keys(text: &str, emit: &mut dyn FnMut(&str)) {
     }
 }
 
-/// Returns the key of a term that is a standard number of any kind.
+/// Returns the key of a search term that may be a standard number of any kind.
 fn standard(text: &str) -> Option<String> {
     let sound = |kind| {
         let found = numbers(kind, text);
         let valid = found.first().filter(|one| one.is_valid)?;
         Some(key_of(kind, &valid.normal))
     };
-    // Numbers of other kinds are in the index as they were written.
+    // Numbers of other kinds are found by their letters and digits, which are also in the index.
     let known = [
         NumberKind::Isbn,
         NumberKind::Issn,
@@ -213,8 +215,8 @@ fn issn(text: &str) -> Option<String> {
     first(NumberKind::Issn, text)
 }
 
-/// Returns an LCCN in its normal form. In other numbers, blanks and the text after a slash are dropped, and the part after a
-/// hyphen is padded to six digits.
+/// Returns an LCCN in its normal form. If a text is not recognised as an LCCN, its blanks and the text after a slash are dropped,
+/// and the part after a hyphen is padded to six digits.
 fn lccn(text: &str) -> Option<String> {
     if let Some(known) = first(NumberKind::Lccn, text) {
         return Some(known);
@@ -232,12 +234,12 @@ fn lccn(text: &str) -> Option<String> {
     sound.then_some(padded)
 }
 
-/// Normalizes a code: removes spaces, fill characters, and trailing hyphens and full stops.
+/// Normalizes a code: removes spaces, fill characters, hyphens and full stops at both ends, and converts the rest to lower case.
 fn code(text: &str) -> Option<String> {
     some(text.trim_matches([' ', '|', '#', '-', '.']).to_lowercase())
 }
 
-/// Emits language codes, also from the concatenated form that was used until 2001: `engfre`.
+/// Emits the language codes in a text, including those in the concatenated form that was used until 2001, such as `engfre`.
 fn languages(text: &str, emit: &mut dyn FnMut(&str)) {
     let Some(text) = code(text) else { return };
     if text.len() % 3 != 0 || !text.bytes().all(|octet| octet.is_ascii_lowercase()) {
@@ -250,9 +252,9 @@ fn languages(text: &str, emit: &mut dyn FnMut(&str)) {
     }
 }
 
-/// Emits every year in a text, and every complete date: `c1999, 2001 printing`, `1999-01-31`, `19990131`, `20200101123456.0`, and
-/// six digits `990131`, whose year is taken to be from 1960 to 2059, because they are dates of cataloguing by machine (MARC 21
-/// 008/00-05).
+/// Emits the years or the complete date in a text: `c1999, 2001 printing`, `1999-01-31`, `19990131`, `20200101123456.0`. Six
+/// digits, such as `990131`, are read as a date from 1960 to 2059, because dates of this form are those on which records were
+/// entered into a computer (MARC 21 008/00-05).
 fn dates(text: &str, emit: &mut dyn FnMut(&str)) {
     let text = text.trim();
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A part of a MARC record: some subfields of a field, or positions of a field, subfield or the leader.
+/// A part of a MARC record: a field or some of its subfields, or character positions in a field, a subfield or the
+/// leader.
 ///
 /// | text | meaning |
 /// |---|---|
@@ -146,7 +147,7 @@ impl fmt::Display for Source {
     }
 }
 
-/// A list of parts of a record. In text, they are separated by spaces.
+/// A list of parts of a record, which are separated by spaces in the textual form.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sources(
     /// The parts, in any order.

@@ -51,7 +51,7 @@ pub enum AccessPointsError {
     /// The backend already has the maximum number of rows.
     #[error("{0} would be the 129th index; a backend has at most 128")]
     TooMany(String),
-    /// The row of the docid cannot be changed.
+    /// The row `docid` does not have the kind [`Kind::Octets`], or a different row has it.
     #[error("the index docid holds octets, and no other index does")]
     Docid,
 }
@@ -73,7 +73,8 @@ impl Default for AccessPoints {
 }
 
 impl AccessPoints {
-    /// Creates the access points for an index that another program maintains: only `docid` and `any`, without Use values.
+    /// Creates the access points for an index that another program maintains: only `docid` and `any`, without Use values and
+    /// sources.
     pub fn bare() -> Self {
         let mut points = Self::default();
         points.0.truncate(2);
@@ -89,7 +90,7 @@ impl AccessPoints {
         &self.0
     }
 
-    /// Adds a row, or replaces the row with the same name. Its Use values are removed from other rows.
+    /// Adds a row, or replaces the row with the same name. The Use values of the new row are removed from all other rows.
     ///
     /// # Errors
     /// See [`AccessPointsError`].
@@ -111,13 +112,13 @@ impl AccessPoints {
         Ok(())
     }
 
-    /// Returns the row with a Use value; `None` if there is none.
+    /// Returns the index that a Use value selects, and its row; `None` if there is none.
     pub(in crate::memory) fn by_use(&self, value: i64) -> Option<(IndexId, &AccessPoint)> {
         self.find(|row| row.uses.contains(&value))
     }
 
-    /// Returns the row with this name, which may also be the index name of a query language; `None` if there is none. Case is
-    /// ignored.
+    /// Returns the row with this name, or the row that corresponds to this index name of a query language; `None` if there is
+    /// none. Case is ignored.
     pub fn by_name(&self, name: &str) -> Option<(IndexId, &AccessPoint)> {
         let name = name.to_lowercase();
         self.find(|row| row.name == name).or_else(|| {

@@ -12,7 +12,7 @@ pub(in crate::memory) const LIST: usize = SEGMENT / 16;
 const WORDS: usize = SEGMENT / 64;
 /// The number of records in a list that are copied, compared or set per unit of work.
 pub(in crate::memory) const RECORDS_A_UNIT: usize = 16;
-/// The number of units of work for reading or changing a complete bit set.
+/// The number of units of work needed to read or change a complete bit set.
 pub(in crate::memory) const BITS_UNITS: usize = 16;
 
 /// A set of records in a segment.
@@ -67,7 +67,7 @@ impl<'a> Part<'a> {
         self.len() == 0
     }
 
-    /// Returns the number of units of work for applying an operator to this part.
+    /// Returns the number of units of work needed to apply an operator to this part.
     pub(in crate::memory) fn units(&self) -> usize {
         match self {
             Self::List(list) => 1 + list.len() / RECORDS_A_UNIT,
@@ -75,7 +75,7 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// Returns the number of octets that the part owns; borrowed bits are not counted.
+    /// Returns the size of the memory that the part owns, in octets; borrowed bits are not counted.
     pub(in crate::memory) fn octets(&self) -> usize {
         match self {
             Self::List(list) => size_of_val(list.as_slice()),
@@ -261,7 +261,7 @@ impl Bits {
         words.flat_map(|(word, base)| ones(*word, base))
     }
 
-    /// Returns the records from a position onwards.
+    /// Returns the records after the first `skip` records.
     fn at(&self, mut skip: usize) -> impl Iterator<Item = u16> {
         let mut words = self.words.iter().zip((0..=u16::MAX).step_by(64)).peekable();
         while let Some((word, _)) = words.peek() {
@@ -283,12 +283,12 @@ impl Bits {
     }
 }
 
-/// Collects the union of many lists and parts: as a list while there are few records, then as a bit set.
+/// A builder for the union of many lists and parts. It holds a list while there are few records, then a bit set.
 #[derive(Default)]
 pub(in crate::memory) struct Union {
     /// The records collected as an unsorted list, while there are few.
     few: Vec<u16>,
-    /// All records collected, once there are many; its count is not updated.
+    /// All records collected, once there are many. The count in the bit set is not up to date.
     bits: Option<Bits>,
 }
 

@@ -1,4 +1,4 @@
-//! The terms of an index, each with the number of records that have it: in order around a start, and for facets.
+//! The terms of an index, each with the number of records in which it occurs: those around a start term, and those of a facet.
 
 use std::ops::Range;
 
@@ -20,7 +20,7 @@ pub(in crate::memory) struct Browse<'a> {
     pub(in crate::memory) start: &'a [u8],
     /// The maximum number of terms before the start.
     pub(in crate::memory) before: usize,
-    /// The maximum number of terms from the start on.
+    /// The maximum number of terms at and after the start.
     pub(in crate::memory) after: usize,
     /// The number of terms to skip between two returned terms.
     pub(in crate::memory) step: usize,
@@ -180,7 +180,7 @@ fn next(cursors: &mut [Cursor<'_>], work: &mut WorkBudget) -> Result<Option<Scan
 }
 
 impl Index {
-    /// Returns the first record that has a term, in ISO 2709; `within` is as in [`Browse`].
+    /// Returns, in ISO 2709, the first record in which a term occurs; `within` restricts the records as in [`Browse`].
     ///
     /// # Errors
     /// The work budget is exhausted.
@@ -213,8 +213,8 @@ impl Index {
         Ok(None)
     }
 
-    /// Returns the terms of the index that occur in any of the records, in ascending order, with the numbers of these records.
-    /// The list is charged to the work.
+    /// Returns the terms of the index that occur in any of the records, in ascending order, each with the number of these
+    /// records in which it occurs. The memory for the list is charged to `work`.
     ///
     /// # Errors
     /// The work budget is exhausted, or needs too much memory.

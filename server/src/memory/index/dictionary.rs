@@ -9,14 +9,15 @@ use super::{Exhausted, WorkBudget};
 use crate::memory::fields::{IndexId, IndexSet};
 use crate::memory::hits::{Bits, Part, Union};
 
-/// The terms of all indexes of a segment: strings, and postings with the same numbers.
+/// The terms of all indexes of a segment: strings, and for each string the postings with the same number.
 #[derive(Debug, Default)]
 pub(super) struct Lexicon {
     strings: Strings,
     postings: Postings,
     /// For each block of [`BLOCK`] strings, the indexes that have any of its strings as a term.
     blocks: Box<[IndexSet]>,
-    /// The precomputed records of terms that have many records in several lists, in ascending order of term and index.
+    /// For terms that have many records in several lists, the precomputed union of these lists, in ascending order of
+    /// term and index.
     wholes: Box<[(u32, IndexId, Bits)]>,
 }
 

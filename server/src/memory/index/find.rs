@@ -1,4 +1,4 @@
-//! Patterns, and the records whose terms match them; masks for words.
+//! Finds the records with a term that matches a pattern, such as a mask or a regular expression.
 
 use std::ops::{Bound, Range};
 use std::time::Duration;
@@ -19,7 +19,8 @@ pub const EXACTLY_ONE: char = '\u{16a1}';
 /// The placeholder for at most one character.
 pub const AT_MOST_ONE: char = '\u{16a2}';
 
-/// The maximum length of a mask. Each position of the mask is a bit of a number; catalogues do not have longer words.
+/// The maximum length of a mask, in characters. Each position of a mask is a bit of a 128-bit number; words in catalogues are
+/// shorter.
 pub(in crate::memory) const MOST_MASK_CHARACTERS: usize = 127;
 
 impl Index {
@@ -39,7 +40,7 @@ impl Index {
         })
     }
 
-    /// Returns the records that `of` returns for each segment, as one set.
+    /// Calls `of` for each segment, and returns the records found in all segments as one set.
     ///
     /// # Errors
     /// The work budget is exhausted.
@@ -54,7 +55,7 @@ impl Index {
         ))
     }
 
-    /// Returns the records with a text in the index or, in an index of keys, with a key.
+    /// Returns the records that have any entry in the index.
     ///
     /// # Errors
     /// The work budget is exhausted.
@@ -103,7 +104,7 @@ fn in_segment<'a>(
     }
 }
 
-/// A pattern for terms. Its text is folded like terms.
+/// A pattern for terms. The text of a pattern must be folded in the same way as terms.
 #[derive(Clone, Debug)]
 pub enum Pattern {
     /// The term equal to this string.
@@ -174,8 +175,8 @@ const MASK_STEPS_A_UNIT: usize = 32;
 /// The lower bound of the strings that are words; marks, such as [`BOUNDARY`], come before it.
 const FIRST_WORD: Bound<&str> = Bound::Included(" ");
 
-/// Returns the strings of the segment that match a pattern. Not all are terms of the index. Marks are only matched by
-/// [`Pattern::Exact`].
+/// Returns the strings of the segment that match a pattern; some of them may not be terms of the index. Marks are matched only
+/// by [`Pattern::Exact`].
 ///
 /// # Errors
 /// The work budget is exhausted.

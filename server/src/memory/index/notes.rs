@@ -16,7 +16,7 @@ use crate::memory::words::each_word;
 /// The size limit of a key, in octets; longer keys are cut.
 const KEY: usize = 200;
 
-/// The entries collected so far.
+/// The entries that have been collected for a segment.
 #[derive(Debug, Default)]
 pub(super) struct Notes {
     words: Interner,
@@ -39,7 +39,7 @@ pub(super) struct Notes {
 /// The indexes of a segment, apart from the index of docids.
 #[derive(Debug)]
 pub(super) struct Texts {
-    /// The sets of indexes that are the classes of texts, by number of the class.
+    /// The set of indexes of each class of texts, indexed by the number of the class.
     pub(super) classes: Box<[IndexSet]>,
     /// The single words of texts, by class.
     pub(super) words: Lexicon,
@@ -60,7 +60,7 @@ struct Classes {
     numbers: HashMap<IndexSet, Class>,
 }
 
-/// A text of a record.
+/// A text of a record, whose words are in the log.
 #[derive(Clone, Copy, Debug)]
 struct Text {
     /// The index of the text's first word in the log.
@@ -71,7 +71,8 @@ struct Text {
     at: u32,
 }
 
-/// A posting: the number of a string and a packed position, compared in the order of the lists.
+/// A posting: the number of a string, a class and a packed position. Postings are ordered as in the lists that are built from
+/// them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Posting {
     string: u32,
@@ -79,7 +80,7 @@ struct Posting {
     at: u32,
 }
 
-/// Strings and their postings.
+/// Collected strings and their postings.
 #[derive(Debug, Default)]
 struct Noted {
     strings: Interner,
@@ -92,7 +93,7 @@ impl Noted {
         self.postings.push(Posting { string, class, at });
     }
 
-    /// Builds the lexicon of the collected entries, and clears them. `places` is reused memory.
+    /// Builds the lexicon of the collected entries, and discards the entries. `places` is reused memory.
     fn lexicon(
         &mut self,
         builder: &mut PostingsBuilder,
@@ -237,13 +238,13 @@ impl Notes {
         }
     }
 
-    /// Builds the lexicon of the collected docids, and clears them.
+    /// Builds the lexicon of the collected docids, and discards the docids.
     pub(super) fn docids(&mut self) -> Lexicon {
         let places = &mut self.room.places;
         self.docids.lexicon(&mut self.builder, places, DOCIDS)
     }
 
-    /// Builds the indexes of the collected texts, and clears these.
+    /// Builds the indexes of the collected texts, and discards the texts.
     pub(super) fn texts(&mut self) -> Texts {
         self.words.number(BOUNDARY.as_bytes());
         self.words.number(SUBFIELD_MARK.to_string().as_bytes());
@@ -373,10 +374,10 @@ impl WordLog<'_> {
     }
 }
 
-/// The number of occurrences in a segment from which a word counts as frequent.
+/// The number of occurrences in a segment above which a word is frequent.
 const FREQUENT: u32 = 4096;
 
-/// The number of occurrences in a portion.
+/// The maximum number of occurrences in a portion; a single word with more occurrences has a portion of its own.
 const PORTION: usize = 1 << 18;
 
 impl Room {
@@ -450,7 +451,7 @@ impl Room {
     }
 }
 
-/// Cuts off a key at the size limit.
+/// Returns a key, cut off at the size limit.
 pub(in crate::memory) fn shortened(key: &str) -> &str {
     let end = (0..=KEY.min(key.len()))
         .rev()

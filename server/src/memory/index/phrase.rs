@@ -1,4 +1,4 @@
-//! Positions of words, and phrases: adjacent words, anywhere in an entry or at its edges.
+//! Finds phrases, which are adjacent words anywhere in an entry or at its edges, and the positions of words.
 
 use super::dictionary::Dictionary;
 use super::find::{FIND_UNITS, Matches, Pattern, matches};
@@ -15,13 +15,13 @@ pub enum Edge {
     /// No condition.
     #[default]
     Any,
-    /// The edge of a subfield or of the field.
+    /// There must be an edge of a subfield or of the field.
     Subfield,
-    /// The edge of the field.
+    /// There must be an edge of the field.
     Field,
 }
 
-/// The required edges of a phrase.
+/// The conditions at both ends of a phrase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Edges {
     /// The condition at the first word.
@@ -100,9 +100,9 @@ impl Index {
     }
 }
 
-/// The lists of a word of the phrase, and the word's offset from the beginning of the phrase.
+/// A word of a phrase: its lists, and its offset from the beginning of the phrase, in words.
 struct PhraseWord<'a> {
-    /// The lists, in ascending order of classes.
+    /// The lists of the word, in ascending order of classes.
     lists: Vec<List<'a>>,
     behind: u16,
 }
@@ -114,7 +114,7 @@ struct InClass<'s, 'a> {
     behind: u16,
 }
 
-/// Returns the records of a segment that have the phrase.
+/// Returns the records of a segment that contain the phrase.
 fn records_in<'a>(
     segment: &'a Segment,
     index: IndexId,
@@ -228,7 +228,7 @@ fn lists_of<'a>(
 }
 
 impl<'a> PhraseWord<'a> {
-    /// Returns the lists of one class, if any.
+    /// Returns the lists of one class; `None` if there are none.
     fn of(&self, class: Class) -> Option<InClass<'_, 'a>> {
         let start = self.lists.partition_point(|list| list.class < class);
         let end = self.lists.partition_point(|list| list.class <= class);
@@ -343,7 +343,7 @@ fn boundaries(
     places_of(lists, records, before, work)
 }
 
-/// Keeps only the starts of phrases for which an edge is `behind` words later; 0 means an edge before the phrase.
+/// Keeps only those starts of phrases that have an edge `behind` words later; 0 means an edge before the phrase.
 fn at_edge(
     starts: &mut Vec<u32>,
     dictionary: &Dictionary<'_>,
@@ -407,7 +407,7 @@ impl WordPlaces {
         records.filter_map(|places| Some((places.first()?.record, places)))
     }
 
-    /// Adds the packed positions of a segment, which must come after all previous segments.
+    /// Adds the packed positions of words in a segment. Segments must be added in ascending order.
     pub(super) fn extend(&mut self, segment: u16, places: &[u32]) {
         let places = places.iter().map(|at| WordPlace {
             record: join(segment, record(*at)),

@@ -6,15 +6,15 @@ use std::ops::Range;
 
 use crate::memory::hits::{BITS_UNITS, Bits, LIST, Part, RECORDS_A_UNIT, Union};
 
-/// The lists of terms, by number.
+/// The lists of all terms of a segment. A term is identified by its number.
 ///
 /// The first number of a list is its class times four, plus its form.
 ///
 /// | form | contents |
 /// |---|---|
 /// | [`ONE`] | the record; its positions |
-/// | [`MANY`] | the number of records; the octets of both parts; the records as differences; their positions |
-/// | [`DENSE`] | an index in `dense`; the octets of the positions; positions |
+/// | [`MANY`] | the number of records; the lengths of the next two parts, in octets; the records as differences; their positions |
+/// | [`DENSE`] | an index in `dense`; the length of the positions, in octets; the positions |
 ///
 /// A position in a record is written as the difference from the previous one, times two, plus 1 for the last position. Numbers
 /// are written in groups of seven bits, lowest first.
@@ -44,7 +44,7 @@ struct Dense {
     blocks: Box<[u32]>,
 }
 
-/// The number of record numbers in a block.
+/// The number of consecutive record numbers in a block.
 const BLOCK: u16 = 256;
 /// The number of octets of positions that are read per unit of work.
 const PLACES_A_UNIT: usize = 16;
@@ -146,7 +146,7 @@ impl<'a> List<'a> {
         }
     }
 
-    /// Returns the number of units of work needed to read the positions in some records.
+    /// Returns the number of units of work needed to read the positions in the given records.
     pub(super) fn place_units(&self, records: &Part<'_>) -> usize {
         let octets = match (self.records, records) {
             // Only those blocks of the positions are read that contain the wanted records.
@@ -200,7 +200,7 @@ impl<'a> List<'a> {
         self.each_place_where(|_| true, emit);
     }
 
-    /// Emits the positions in some records.
+    /// Emits the positions in the given records.
     pub(super) fn each_place_in(&self, records: &Part<'_>, mut emit: impl FnMut(u16, u16)) {
         match (records, self.records) {
             (Part::Bits(bits), _) => self.each_place_where(|record| bits.has(record), emit),
@@ -252,7 +252,7 @@ fn among(mut list: &[u16]) -> impl FnMut(u16) -> bool {
     }
 }
 
-/// Emits the positions in some of the records.
+/// Emits the positions in those records for which `wanted` returns true.
 fn read_places(
     records: impl Iterator<Item = u16>,
     places: &[u8],
@@ -421,7 +421,7 @@ fn length(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
-/// Returns the record of a packed position.
+/// Returns the number of the record in a packed position.
 pub(super) fn record(at: u32) -> u16 {
     (at >> 16) as u16
 }

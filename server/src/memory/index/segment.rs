@@ -106,8 +106,8 @@ impl Segment {
         term.is_some_and(|term| texts.frequent.binary_search(&term).is_ok())
     }
 
-    /// Returns the first key of a record in an index, by which records are sorted. The key does not include nonfiling characters,
-    /// unless it consists of nothing else.
+    /// Returns the first key of a record in an index, by which records are sorted. The key is returned without its nonfiling
+    /// characters, unless it consists only of these.
     pub(in crate::memory) fn first_key(&self, index: IndexId, number: u16) -> Option<&[u8]> {
         let dictionary = self.dictionary(Terms::Keys(index));
         let column = self.first_keys.get(usize::from(index.0))?;
@@ -153,7 +153,7 @@ impl Segment {
     }
 }
 
-/// Collects the texts of a record.
+/// Collects the entries of a record.
 pub(super) fn note(fields: &Fields, record: &MarcRecord, notes: &mut Notes) {
     fields.entries(record, &mut |entry, indexes, text| match entry {
         EntryKind::Text => notes.text(indexes, fields.of_keys(indexes), text),

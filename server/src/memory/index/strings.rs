@@ -20,7 +20,7 @@ impl Strings {
         u32::try_from(self.ends.len()).unwrap_or(u32::MAX)
     }
 
-    /// Returns the total number of octets of the strings.
+    /// Returns the total number of octets of the strings, including the zero octet after each string.
     pub(super) fn octets(&self) -> usize {
         self.octets.len()
     }
@@ -100,7 +100,7 @@ impl Strings {
     }
 }
 
-/// Numbers strings from 0, in the order in which they are first added.
+/// An interner, which numbers strings from 0 in the order in which they are first added.
 #[derive(Debug)]
 pub(super) struct Interner {
     octets: Vec<u8>,
@@ -113,7 +113,8 @@ pub(super) struct Interner {
     places: Vec<u32>,
 }
 
-/// An entry of the hash table. Its first octets are the complete string for most strings.
+/// An entry of the hash table. Most strings have at most eight octets; two such strings are equal if their `first` and
+/// `length` are equal.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     /// The first octets of the string; see [`first_octets`].
@@ -206,7 +207,7 @@ impl Interner {
         }
     }
 
-    /// Returns the index of a string in the sorted strings, by its number.
+    /// Returns the index, in the sorted strings, of the string with this number.
     pub(super) fn place(&self, number: u32) -> u32 {
         self.places
             .get(number as usize)

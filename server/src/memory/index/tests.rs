@@ -11,7 +11,7 @@ use super::*;
 use crate::backend::ScanTerm;
 use crate::memory::fields::Fields;
 
-/// Creates an index with one text per record, in the index `any`, and with `a_segment` records per segment.
+/// Creates an index in which each record has one of these texts, with `a_segment` records per segment.
 fn index(texts: &[&str], a_segment: usize) -> Index {
     let segments = texts.chunks(a_segment).zip(0..).map(|(texts, chunk)| {
         let mut builder = SegmentBuilder::new(Arc::default());
@@ -44,7 +44,7 @@ const TEXTS: &[&str] = &[
     "and peace and peace",
 ];
 
-/// Returns the indexes in [`TEXTS`] of the records found.
+/// Returns, for each record found, the position of its text in [`TEXTS`].
 fn numbers(index: &Index, hits: &HitSet<'_>) -> Vec<usize> {
     let number = |record| {
         let (segment, number) = index.segment(record).expect("a record");
@@ -54,8 +54,8 @@ fn numbers(index: &Index, hits: &HitSet<'_>) -> Vec<usize> {
     hits.iter().map(number).collect()
 }
 
-/// Returns a budget of more work than any query needs. A regular expression is charged by elapsed time, during which other tests
-/// also run.
+/// Returns a budget that allows more work than any query needs. The budget is large because a regular expression is charged by
+/// elapsed time, and other tests run at the same time.
 fn work() -> WorkBudget {
     WorkBudget::new(1_000_000_000)
 }
@@ -190,7 +190,7 @@ fn places_count_words_and_boundaries() {
         index.phrase_places(IndexId::ANY, &[pattern], edges, None, &mut work)
     };
     let and = of(Pattern::Exact("and".into()), work()).expect("little work");
-    // The index of everything also has the control number, whose position comes before the title.
+    // The index `any` also contains the control number, whose position comes before those of the text.
     let first = 3;
     assert_eq!(and.iter().count(), 4);
     assert_eq!(

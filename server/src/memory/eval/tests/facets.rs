@@ -21,7 +21,7 @@ fn named(name: &str) -> AttributeList {
         list,
         semantic_action: None,
     }));
-    // In facets, type 3 is the number of terms.
+    // In a facet request, attribute type 3 gives the number of terms.
     AttributeList(vec![
         AttributeElement::numeric(3, 10),
         AttributeElement {
@@ -145,7 +145,8 @@ fn whole_entries_are_shown_as_printed_up_to_a_length() {
     assert_eq!(shown(&mut WorkBudget::new(MOST_WORK)), [printed, folded]);
 }
 
-/// Returns a catalogue of 6,000 different words, the number of octets charged for a facet of these words, and the facet.
+/// Returns a catalogue with 6,000 different words, the number of octets charged for a facet of these words, and a request
+/// for this facet.
 fn many_words() -> (Catalogue, usize, FacetRequest) {
     let words = |from: usize| (from..from + 500).map(|word| format!("w{word} "));
     let records = (0..12).map(|number| record("id", &words(number * 500).collect::<String>()));
@@ -166,7 +167,8 @@ fn many_words() -> (Catalogue, usize, FacetRequest) {
     (catalogue, 2 * step, request)
 }
 
-/// Returns the number of facets, or `None` if the work budget is exhausted; and the number of units of work that remain.
+/// Returns the number of facets, which is `None` if the work budget is exhausted, and the number of units of work that
+/// remain.
 fn facets_with(
     catalogue: &Catalogue,
     requests: &[FacetRequest],
@@ -196,7 +198,7 @@ fn facets_take_work_like_searches() {
         ..request.clone()
     };
     let one = units(std::slice::from_ref(&request));
-    // Only the order by number of records costs a unit for each term: 6,000 words and the docid.
+    // Sorting by number of records costs an additional unit for each of the 6,001 terms: 6,000 words and the docid.
     assert_eq!(one - units(&[alphabetical]), 6_001);
     assert!(one > 24_000, "{one}");
     let sixteen = vec![request; 16];

@@ -73,7 +73,7 @@ fn titled(docid: &str, words: &[(&str, usize)]) -> MarcRecord {
     record(docid, &words.collect::<String>())
 }
 
-/// Checks the result of a query: the records found, or the condition.
+/// Checks the result of a query: the docids of the records found, or the text of the diagnostic.
 fn check_answer(records: &[MarcRecord], query: &str, expected: Result<&str, &str>) {
     let catalogue = Catalogue::of(records, Fields::default());
     let answer = catalogue.answer(&pqf(query));
@@ -205,7 +205,7 @@ fn work_is_bounded() {
         let why = "31 more work or memory than a request may take";
         catalogue.check_refused(&[(query, why)]);
     }
-    // Expressions and masks with exponential cost are refused, or cost no more than other terms.
+    // Regular expressions and masks with exponential cost are refused, or cost no more than other terms.
     let catalogue = Catalogue::small();
     catalogue.check(&[(&format!("@attr 5=102 {}x", "(a*)*".repeat(100)), "")]);
     for (truncation, term) in [
