@@ -1,4 +1,4 @@
-//! Writes databases to their files: completely, or by folding their journals.
+//! Writes databases to files, either on request or by folding a journal into its file.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -24,8 +24,8 @@ pub struct FoldedFile {
 }
 
 impl MemoryBackend {
-    /// Writes the records of a database to a file, in the format of its extension, or in ISO 2709 if it does not have an
-    /// extension. The file is replaced atomically. Blocks until done.
+    /// Writes the records of a database to a file, in the format given by the extension of the file name, or in ISO 2709 if the
+    /// name has no extension. The file is replaced atomically. Blocks until done.
     ///
     /// # Errors
     /// See [`SaveError`].
@@ -49,8 +49,9 @@ impl MemoryBackend {
         self.fold_each(&folding)
     }
 
-    /// Writes the files of saved databases that do not exist yet, so that the first update of such a database need not wait for
-    /// this. Blocks until done; updates of these databases have to wait. Returns a result for each file.
+    /// Creates the missing files of saved databases, so that the first update of a database does not have to wait until its
+    /// file has been written. Blocks until done; meanwhile, updates of these databases have to wait. Returns a result for each
+    /// file.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -105,7 +106,7 @@ impl MemoryBackend {
         }
     }
 
-    /// Folds the journal of a database, while changes continue; returns `None` if the journal is empty.
+    /// Folds the journal of a database. Changes can be made meanwhile. Returns `None` if the journal is empty.
     fn fold_one(
         &self,
         number: u16,

@@ -1,5 +1,6 @@
-//! The record syntaxes: the syntax in which a record is stored, and SUTRS, XML, OPAC and GRS-1 (Z39.50-2003 Appendix REC); and
-//! element set B, which has the fields that identify a record in a list (§3.6.2 leaves their choice to the server).
+//! Converts records to the supported record syntaxes: the MARC syntax in which a record is stored, SUTRS, XML, OPAC and GRS-1
+//! (Z39.50-2003 Appendix REC). Also reduces records to element set B, which consists of the fields that identify a record in a
+//! list (§3.6.2 leaves their choice to the server).
 
 use std::borrow::Cow;
 
@@ -34,7 +35,7 @@ pub fn has_syntax(syntax: &Oid) -> bool {
     [USMARC, UNIMARC].contains(syntax) || SYNTAXES.contains(syntax)
 }
 
-/// Returns whether records in the syntax have the element set.
+/// Returns whether the element set is supported for records in the syntax. Case is ignored.
 pub fn has_element_set(name: &str, syntax: Option<&Oid>) -> bool {
     let of_xml = XML_ELEMENT_SETS.iter();
     let mut known = ["F", "B"]
@@ -43,7 +44,7 @@ pub fn has_element_set(name: &str, syntax: Option<&Oid>) -> bool {
     known.any(|known| known.eq_ignore_ascii_case(name))
 }
 
-/// Returns the element set for a schema in the syntax; `None` if the schema is not supported.
+/// Returns the element set that corresponds to a schema for records in the syntax; `None` if the schema is not supported.
 pub fn element_set_of_schema(schema: &Schema, syntax: Option<&Oid>) -> Option<String> {
     let Schema::Uri(address) = schema else {
         return None;
@@ -65,8 +66,8 @@ fn of_schema(address: &str) -> Option<&'static str> {
     })
 }
 
-/// Converts a record from the syntax `stored` to `syntax`. Text is UTF-8. In its own syntax, a record is not changed, unless it
-/// is reduced to element set B.
+/// Converts a record from the syntax `stored` to `syntax`, with its text in UTF-8. If the two syntaxes are the same, the record
+/// is not changed, unless it is reduced to element set B.
 ///
 /// # Errors
 /// Condition 238 if the syntax is neither the record's own nor one of [`SYNTAXES`], 14 if the record cannot be converted to it.
@@ -149,7 +150,7 @@ struct Conversion<'a> {
 }
 
 impl Conversion<'_> {
-    /// Converts the record; `octets` are the complete record in ISO 2709.
+    /// Converts the record; `octets` returns the complete record in ISO 2709.
     ///
     /// # Errors
     /// Condition 14 if the syntax cannot represent the record.

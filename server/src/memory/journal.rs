@@ -23,9 +23,9 @@ pub use self::error::JournalError;
 pub(super) use self::fingerprint::{Fingerprint, Hashed};
 use super::catalogue::RecordChange;
 
-/// The changes by number. Each has the docid, and the new record, or `None` if the record is deleted.
+/// The table of changes, by number. A row has the docid and the new record, or `None` if the change deletes the record.
 const CHANGES: TableDefinition<'_, u64, (&[u8], Option<&[u8]>)> = TableDefinition::new("changes");
-/// The facts about the journal; the constants below are their names.
+/// The table of facts about the journal, by name; the constants below are the names.
 const FACTS: TableDefinition<'_, &str, &str> = TableDefinition::new("facts");
 /// The name of the fact that holds the version of these tables, [`VERSION`].
 const FORMAT: &str = "format";
@@ -109,7 +109,8 @@ impl Journal {
         }
     }
 
-    /// Closes the journal. A journal that was not closed is repaired when it is next read. Errors do not affect the changes.
+    /// Closes the journal. A journal that was not closed is repaired when it is next read. Errors are ignored, because the
+    /// changes are already durable.
     pub(super) fn close(self) {
         let _ = guarded(|| {
             drop(self.database);
@@ -131,7 +132,7 @@ impl Journal {
     /// Appends changes after the change with the number `last`, durably and atomically. Returns the number of the last change.
     ///
     /// # Errors
-    /// The changes cannot be written. Even so, the journal may contain some of them until the next call.
+    /// The changes cannot be written. The journal may nevertheless contain them until the next call.
     pub(super) fn append<'a>(
         &self,
         last: u64,

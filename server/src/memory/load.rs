@@ -156,8 +156,8 @@ pub enum LoadError {
         /// Notes on the contents of the file.
         notes: Vec<Note>,
     },
-    /// A file is more damaged than the records being served: more records are lost or incomplete, or no record is intact. It does
-    /// not replace the records being served.
+    /// A file is more damaged than the records being served: more records are lost or incomplete, fewer records can be read, or
+    /// no record is intact. It does not replace the records being served.
     #[error(
         "{} is damaged, and does not replace what is served{}{}", path.display(), first(.notes), damaged(*.more + .notes.len().saturating_sub(1))
     )]

@@ -29,7 +29,7 @@ type Slice = (Arc<Segment>, Arc<Part<'static>>);
 
 /// Adjacent segments that are to be merged into one.
 pub(super) struct Merge {
-    /// The number of the first of the segments.
+    /// The number of the first segment to merge.
     first: usize,
     slices: Vec<Slice>,
 }

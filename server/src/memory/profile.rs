@@ -1,5 +1,5 @@
-//! Profiles of the attributes that a server supports, refuses and ignores. By default, it supports everything that the backend
-//! supports, and refuses other attributes with the exact Bib-1 diagnostic. Other profiles imitate other servers.
+//! Profiles of the attributes that a server supports, refuses and ignores. By default, a server supports everything that its
+//! backend supports, and refuses other attributes with the exact Bib-1 diagnostic. Other profiles imitate other servers.
 
 use std::collections::BTreeSet;
 
@@ -50,7 +50,7 @@ pub struct TypeProfile {
     pub values: Values,
     /// The treatment of unsupported values.
     pub others: UnsupportedPolicy,
-    /// The default value; `None` for the backend's default.
+    /// The value that is assumed for a term without an attribute of this type; `None` for the backend's default.
     pub supposed: Option<i64>,
 }
 
@@ -83,7 +83,7 @@ pub enum UnsupportedPolicy {
     Refuse(Condition),
     /// Refuse the query with this diagnostic, without additional information.
     RefuseBriefly(Condition),
-    /// Search the term without the attribute.
+    /// Search for the term without the attribute.
     Ignore,
 }
 

@@ -128,8 +128,9 @@ impl Index {
     }
 }
 
-/// Converts record numbers of one index to the record numbers of another index that was derived from it by changes. Records of
-/// common segments keep their numbers. Other records are identified by the address of their octets, which changes do not move.
+/// Converts record numbers of one index to the record numbers of another index that was derived from it by changes. Records in
+/// segments that belong to both indexes keep their numbers. Other records are identified by the address of their octets, which
+/// changes do not move.
 fn moved(
     set: HitSet<'static>,
     from: &Index,

@@ -59,7 +59,7 @@ pub enum SaveError {
 #[derive(Debug, Default)]
 pub(super) struct SavedFiles(BTreeMap<u16, SavedFile>);
 
-/// The states of the files as found at one time.
+/// The states of the files and their journals, as found by [`SavedFiles::examine`].
 #[derive(Debug)]
 pub(super) struct FoundFiles(BTreeMap<u16, FoundFile>);
 
@@ -153,14 +153,14 @@ impl SavedFiles {
         file.is_some_and(|file| file.octets >= file.due && !file.is_drafting)
     }
 
-    /// After a failure to fold, raises the size at which the journal of a database is folded, by the configured limit.
+    /// Raises the size at which the journal of a database is folded by the configured limit, because folding has failed.
     pub(super) fn postpone(&mut self, number: u16) {
         if let Some(file) = self.0.get_mut(&number) {
             file.due = file.octets + file.most;
         }
     }
 
-    /// Writes the files that have never existed, and returns their paths, by number of the database.
+    /// Creates the files that have never existed, and returns their paths, by number of the database.
     pub(super) fn write_new(&mut self, index: &Index) -> Vec<(u16, Result<PathBuf, SaveError>)> {
         let mut all = Vec::new();
         for (number, file) in &mut self.0 {
@@ -214,7 +214,7 @@ impl SavedFiles {
         settled.map(|()| file.path.clone())
     }
 
-    /// Saves a database to any file.
+    /// Saves a database to a file, which need not be the database's own file.
     ///
     /// # Errors
     /// The database cannot be written, or another program has changed its file.

@@ -1,5 +1,6 @@
-//! Scan: the terms around a start, each with the number of records that have it (Z39.50-2003 §3.2.8.1). Facets: the terms of an
-//! index, each with the number of records found that have it (Index Data's facets, 1.2.840.10003.10.1000.81.5).
+//! Scans and facets. A scan returns the terms around a start term, each with the number of records in which it occurs
+//! (Z39.50-2003 §3.2.8.1). A facet consists of terms of an index, each with the number of found records in which it occurs
+//! (Index Data's facets, 1.2.840.10003.10.1000.81.5).
 
 mod display;
 
@@ -65,8 +66,8 @@ const MAX_TERM: usize = 256;
 
 /// Counts the facets of the given records. Facets of fields without an index are left out.
 ///
-/// Complete entries are counted if the index has them, and shown as printed in the first record that has them. Otherwise, words
-/// are counted.
+/// If an index has complete entries, these are counted, and each is shown as printed in the first record in which it occurs.
+/// Otherwise, words are counted.
 ///
 /// # Errors
 /// The work budget is exhausted.
@@ -112,8 +113,8 @@ pub(super) fn facets(
     Ok(facets)
 }
 
-/// Returns the index of the field of a facet; `None` if the field does not have one. Only the Use attribute is read, because the
-/// other attributes of a facet are not from Bib-1.
+/// Returns the index that a facet counts; `None` if the facet's field does not have an index. Only the Use attribute is read,
+/// because the other attributes of a facet are not from Bib-1.
 pub(super) fn of(fields: &Fields, attributes: &AttributeList) -> Option<IndexId> {
     let is_field = |attribute: &&AttributeElement| attribute.attribute_type == USE;
     let field = attributes.0.iter().find(is_field)?;

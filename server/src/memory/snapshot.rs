@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, Weak};
 use super::catalogue::Catalogue;
 use crate::lock::lock;
 
-/// The catalogue of result sets, until it is dropped after two reloads.
+/// The catalogue in which result sets were found; it is dropped after two reloads.
 #[derive(Debug)]
 pub(super) struct Snapshot(Mutex<Option<Arc<Catalogue>>>);
 
@@ -18,7 +18,7 @@ impl Snapshot {
     }
 }
 
-/// The current catalogue, and the snapshot that result sets keep.
+/// A catalogue, and its snapshot, to which result sets refer.
 #[derive(Clone)]
 pub(super) struct View {
     pub(super) catalogue: Arc<Catalogue>,
@@ -35,7 +35,7 @@ impl View {
     }
 }
 
-/// The current catalogue, and the snapshots that result sets keep.
+/// The current catalogue, and the snapshots to which result sets refer.
 pub(super) struct Snapshots {
     current: View,
     /// The snapshots made since the last reload, and those made between the last two reloads.
@@ -55,7 +55,8 @@ impl Snapshots {
         &self.current
     }
 
-    /// Replaces the current catalogue. Returns the snapshots to be dropped, which the caller should do without holding a lock.
+    /// Replaces the current catalogue. Returns the catalogues that are no longer kept. The caller should drop these without
+    /// holding a lock.
     pub(super) fn replace(&mut self, catalogue: Arc<Catalogue>) -> Vec<Arc<Catalogue>> {
         let is_reload = !catalogue.index.is_akin(&self.current.catalogue.index);
         self.current = View::new(catalogue);

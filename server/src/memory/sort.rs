@@ -102,7 +102,7 @@ fn merged(
     Ok((view, records))
 }
 
-/// The number of rows that the first step sorts.
+/// The number of rows in each part that the first step sorts.
 const FIRST_STEP: usize = 16_384;
 /// The number of units of work for computing each value of a row, and for sorting each row in each step.
 const ROW_UNITS: usize = 4;

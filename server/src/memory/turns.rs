@@ -1,5 +1,5 @@
-//! The order in which jobs run: a small number of jobs run at the same time, each in one of a few places, for one slice of work
-//! at a time. This module does not use threads or clocks.
+//! Decides the order in which jobs run. A small number of jobs run at the same time; each of them occupies one of a few places
+//! for one slice of work at a time. This module does not use threads or clocks.
 //!
 //! A job counts as short at first, and as longer after certain numbers of slices. Shorter jobs run first, so that a query of a
 //! few milliseconds does not wait for queries that take seconds. Jobs of the same length run in the order in which they reached
@@ -35,7 +35,7 @@ struct Job {
     state: JobState,
     /// The number of slices that the job has done.
     slices: u64,
-    /// The value of the arrival counter at which the job reached its length.
+    /// The value of the arrival counter when the job arrived, became longer, or was put behind the jobs of other callers.
     since: u64,
 }
 
@@ -64,7 +64,7 @@ pub struct JobCounts {
 /// The numbers of slices after which a job counts as longer: about 50 and 200 ms. Among the longest jobs, the job that reached
 /// this length first runs until it is finished.
 const LENGTHS: [u64; 2] = [5, 20];
-/// The period, in turns, in which one turn is given to the job that has waited longest.
+/// The number of turns in a period; in each period, the job that has waited longest gets one turn.
 const TURNS_TO_THE_OLDEST: u64 = 4;
 /// The maximum number of jobs in progress. Each of them has a thread, and keeps its intermediate results.
 const MOST_BEGUN: usize = 128;

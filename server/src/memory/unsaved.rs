@@ -11,11 +11,11 @@ use crate::diagnostic::Diagnostic;
 
 pub(super) const JOURNAL_OCTETS: u64 = 0;
 
-/// The replacement for the saved files of `save`; it contains none.
+/// The replacement for the saved files of the module `save`; it has no files.
 #[derive(Debug, Default)]
 pub(super) struct SavedFiles {}
 
-/// The replacement for the states of saved files; it contains none.
+/// The replacement for the states of the saved files; it has no states.
 #[derive(Debug)]
 pub(super) struct FoundFiles {}
 

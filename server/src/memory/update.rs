@@ -21,7 +21,7 @@ use crate::headroom::Headroom;
 /// The result for each record: its identifier or a diagnostic.
 pub(super) type Outcomes = Vec<Result<Bytes, Diagnostic>>;
 
-/// The maximum number of records in a quick change; together, they may have [`QUICK_OCTETS`].
+/// The maximum number of records in a quick change; their total size is limited to [`QUICK_OCTETS`].
 const QUICK_RECORDS: usize = 4;
 const QUICK_OCTETS: usize = 16 * 1024;
 
@@ -37,7 +37,7 @@ pub(super) struct Changed {
     pub(super) changes: Vec<RecordChange>,
 }
 
-/// Returns whether a change takes only a few microseconds, because it has few and short records.
+/// Returns whether a change takes only a few microseconds, because it has only a few short records.
 pub(super) fn is_quick(update: &Update<'_>) -> bool {
     let octets = |record: &UpdateRecord| {
         record
@@ -52,8 +52,8 @@ pub(super) fn is_quick(update: &Update<'_>) -> bool {
 /// Makes a change.
 ///
 /// # Errors
-/// Condition 235 if the database does not exist, 220 if there is not enough memory for more records; the results of all records
-/// if one is refused. Nothing is changed in these cases.
+/// Condition 235 if the database does not exist, or 220 if there is not enough memory for more records. If a record is refused,
+/// the inner result is an error that contains the results of all records. Nothing is changed in these cases.
 pub(super) fn changed(
     catalogue: &Catalogue,
     update: &Update<'_>,
@@ -106,15 +106,15 @@ pub(super) fn repeated(
     catalogue
 }
 
-/// A database with the changes made so far.
+/// An update in progress: a database and the changes made to it so far.
 struct Draft<'a> {
     index: &'a Index,
     number: u16,
     docid: DocidField,
-    /// The new records, including records that replace existing ones, also in ISO 2709; `None` for a record that was
+    /// The new records, including those that replace existing records, in ISO 2709 and as values; `None` for a record that was
     /// deleted again.
     new: Vec<Option<(Bytes, MarcRecord)>>,
-    /// The indexes in `new` of these records, by docid.
+    /// The index of each of these records in `new`, by docid.
     new_by_id: HashMap<Bytes, usize>,
     deleted: HitSet<'a>,
     /// All changes, in order.
@@ -123,7 +123,7 @@ struct Draft<'a> {
     next_id: usize,
 }
 
-/// The record that has a docid.
+/// The records that have a given docid.
 enum Known<'a> {
     /// A record in `new`, by its index.
     New(usize),
@@ -186,7 +186,7 @@ impl<'a> Draft<'a> {
         Ok(id)
     }
 
-    /// Replaces the known records with a docid by a new record, or deletes them.
+    /// Replaces the known records with this docid with a new record, or deletes the known records if `record` is `None`.
     fn put(&mut self, id: Bytes, known: Option<Known<'a>>, record: Option<(Bytes, MarcRecord)>) {
         self.changes.push(RecordChange {
             id: id.clone(),
@@ -256,7 +256,7 @@ impl<'a> Draft<'a> {
         (catalogue, changes)
     }
 
-    /// Returns the index with the new records in separate segments.
+    /// Returns the index after the changes, in which the new records are in separate segments.
     fn indexed(self, fields: &Arc<Fields>) -> Index {
         let before = self.index.segments().map(|(number, segment, deleted)| {
             let deleted = match self.deleted.part(number) {

@@ -41,7 +41,7 @@ fn backend(records: impl IntoIterator<Item = MarcRecord>) -> MemoryBackend {
     builder.expect("valid").build()
 }
 
-/// Returns the record as text in any syntax.
+/// Returns the record in the given syntax, as text.
 fn shown(backend: &MemoryBackend, syntax: Oid, element_set: &str) -> String {
     let external = record_of(backend, 0, Some(syntax), element_set).expect("a record");
     assert_eq!(external.direct_reference, Some(syntax));

@@ -49,7 +49,7 @@ impl JournalTally {
         lock(&self.0).octets = octets;
     }
 
-    /// Counts a commit and its success; `octets` is the size of the changes in the journal afterwards.
+    /// Counts a commit as a success or a failure; `octets` is the size of the changes in the journal afterwards.
     pub(in crate::memory) fn committed(&self, has_succeeded: bool, octets: u64) {
         let mut totals = lock(&self.0);
         totals.octets = octets;
@@ -60,7 +60,7 @@ impl JournalTally {
         }
     }
 
-    /// Counts a fold and its success; `octets` is the size of the changes in the journal afterwards.
+    /// Counts a fold as a success or a failure; `octets` is the size of the changes in the journal afterwards.
     pub(in crate::memory) fn folded(&self, has_succeeded: bool, octets: u64) {
         let mut totals = lock(&self.0);
         totals.octets = octets;

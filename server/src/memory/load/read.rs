@@ -24,7 +24,7 @@ pub(super) struct RawRecord {
     pub(super) damage: Option<Damage>,
 }
 
-/// The damage of a record.
+/// The kind of damage to a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Damage {
     /// The record was repaired without loss.
@@ -33,8 +33,8 @@ pub(super) enum Damage {
     Loss,
 }
 
-/// Returns the files of a path: the file itself; or all files with a known extension in a folder and its subfolders, in order,
-/// without hidden files.
+/// Returns the files at a path: the path itself if it is a file; otherwise, all files with a known extension in the folder and
+/// its subfolders, in order, without hidden files.
 ///
 /// # Errors
 /// A folder cannot be read or does not contain any files with a known extension.
@@ -194,7 +194,7 @@ impl ParsedRecord {
         }
     }
 
-    /// Returns the note that the record is left out for a reason.
+    /// Returns a note saying that the record is left out, with the reason.
     pub(super) fn left_out(&self, reason: &dyn std::error::Error) -> Note {
         Note::LeftOut {
             number: self.number,
@@ -205,7 +205,7 @@ impl ParsedRecord {
 }
 
 impl RawRecord {
-    /// Parses the octets. A record without repairs keeps its octets.
+    /// Parses the record. If it does not need repairs, its octets are served unchanged.
     ///
     /// # Errors
     /// The reason why the octets are not a record.

@@ -38,7 +38,7 @@ const PEAK_QUARTERS: u64 = 13;
 /// The number of records between two calls of `progress`.
 const TELL: u64 = 4096;
 
-/// The records of a segment.
+/// The records from which a segment will be built.
 #[derive(Default)]
 struct Batch {
     number: usize,
@@ -56,7 +56,7 @@ const LIST: usize = 1024;
 struct Indexed {
     number: usize,
     segment: Segment,
-    /// The results so far, by number of the input.
+    /// The results for the records of the batch, by number of the input.
     taken: BTreeMap<usize, InputResult>,
 }
 
@@ -320,8 +320,8 @@ pub(in crate::memory) fn load(
     })
 }
 
-/// Checks whether there is enough memory to load files of this size and still leave the reserve. The reserve is limited to the
-/// size of the files.
+/// Checks that there is enough memory to load files of this size and still leave the reserve. The reserve is limited to the size
+/// of the files.
 fn check_memory(octets: u64, reserve: u64, headroom: Headroom) -> Result<(), LoadError> {
     let peak = (octets / 4).saturating_mul(PEAK_QUARTERS);
     let needed = peak.saturating_add(reserve.min(octets));

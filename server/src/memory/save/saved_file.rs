@@ -14,7 +14,7 @@ use crate::memory::index::Index;
 use crate::memory::journal::tally::JournalTally;
 use crate::memory::journal::{self, Fingerprint, Journal, JournalContents, JournalError};
 
-/// The size of a change in a journal, in octets, without its docid and record.
+/// The number of octets that a change in a journal is assumed to take in addition to its docid and record.
 const ROW: u64 = 32;
 
 /// A saved file, which is locked, and its journal.
@@ -44,7 +44,7 @@ pub(super) struct SavedFile {
     pub(super) failures: SaveFailures,
 }
 
-/// The state of a file as found at one time.
+/// The state of a file and its journal, as found by [`SavedFile::examine`].
 #[derive(Debug)]
 pub(super) struct FoundFile {
     docid: String,
@@ -139,10 +139,10 @@ impl SavedFile {
         changes
     }
 
-    /// Returns whether the file existed when it was last read or written.
+    /// Returns whether the file exists.
     ///
     /// # Errors
-    /// Another program has changed the file.
+    /// Another program has changed the file since it was last read or written.
     fn is_there(&self) -> Result<bool, SaveError> {
         let found = Stamp::of(&self.path).map_err(z3950_files::Error::unwritable(&self.path))?;
         if found.is_none() || found == self.stamp {
@@ -228,7 +228,7 @@ impl SavedFile {
         }
     }
 
-    /// Replaces the file by a draft that contains the changes up to a point, and removes these changes from the journal.
+    /// Replaces the file with a draft that contains the changes up to a point, and removes these changes from the journal.
     ///
     /// # Errors
     /// The file cannot be written, or another program has changed it. A removed file is not an error; the file is written again.

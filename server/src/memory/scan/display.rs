@@ -42,7 +42,7 @@ pub(super) fn add(
     Ok(())
 }
 
-/// The printed forms of an index's entries.
+/// A reader of the printed forms of an index's entries.
 pub(super) struct PrintedEntries<'a> {
     index: &'a Index,
     fields: &'a Fields,
@@ -54,7 +54,7 @@ pub(super) struct PrintedEntries<'a> {
 }
 
 impl<'a> PrintedEntries<'a> {
-    /// Creates the printed forms of entries in the given records; `None` for words, codes, dates and numbers.
+    /// Creates a reader of the printed forms in the given records; returns `None` for words, codes, dates and numbers.
     pub(super) fn new(
         (index, fields): (&'a Index, &'a Fields),
         terms: Terms,
@@ -114,8 +114,8 @@ fn texts_of(record: &Bytes, fields: &Fields, index: IndexId) -> Vec<String> {
     texts
 }
 
-/// Returns the text of a field, if its folded form is this complete entry; otherwise, `None`. Marks are removed from the text, as
-/// is the punctuation that precedes a further element.
+/// Returns the text of a field, if its folded form is this complete entry; otherwise, `None`. Marks are removed from the text,
+/// and so is the punctuation at its end, which precedes a further element.
 fn whole_of(text: &str, term: &str) -> Option<String> {
     // Most texts already differ in the first letter, so it is compared before the whole text.
     let first = text.trim_start().chars().next();

@@ -94,7 +94,7 @@ pub(super) fn compared<V: Ord>(keys: &[Key], left: &[Option<V>], right: &[Option
 /// A sort key.
 #[derive(Debug)]
 pub(super) struct Key {
-    /// The source of the key's values, for a particular database or for all databases (`None`).
+    /// The sources of the key's values, each for a particular database or for all databases (`None`).
     pub(super) by: Vec<(Option<u16>, By)>,
     descending: bool,
     pub(super) case_sensitive: bool,
@@ -197,7 +197,7 @@ impl By {
         sort_index(fields, key).map(Self::Index)
     }
 
-    /// Returns the text of a record that a sort compares; `None` if the record does not have it.
+    /// Returns the text of a record that is compared in a sort; `None` if the record does not have such a text.
     fn text(&self, fields: &Fields, record: &MarcRecord) -> Option<String> {
         match self {
             Self::Index(IndexId::DOCID) => {
@@ -251,7 +251,7 @@ fn field(name: &[u8]) -> Option<(Tag, Option<u8>)> {
         .then_some((Tag(*tag), code))
 }
 
-/// Removes the nonfiling characters from a text. If the text consists of nothing else, only the marks are removed.
+/// Removes the nonfiling characters from a text. If the text has no other words, only the marks are removed.
 pub(in crate::memory) fn filed(text: &str) -> String {
     let rest = text
         .strip_prefix(NOT_FILED)

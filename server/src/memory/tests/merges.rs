@@ -169,7 +169,7 @@ async fn updates_have_segments_merged() {
     while backend.current().index.segments().count() > 1 {
         tokio::task::yield_now().await;
     }
-    // This update may have to wait until the merging thread has finished its turn.
+    // This update may have to wait for the thread that merges the segments.
     let update = Update {
         caller: crate::backend::Caller::new(),
         database: &DatabaseName::from("cat"),
