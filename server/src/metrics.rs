@@ -30,7 +30,7 @@ pub struct Metrics {
     refusals: Mutex<RefusalLog>,
 }
 
-/// The refusals in the current period.
+/// The refusals in the current [`PERIOD`].
 #[derive(Debug, Default)]
 struct RefusalLog {
     since: Option<Instant>,
@@ -50,7 +50,7 @@ impl RefusalLog {
     }
 }
 
-/// The maximum number of refusals that are logged in each [`PERIOD`], so that clients cannot fill the log with them.
+/// The maximum number of refusals that are logged in each [`PERIOD`], so that clients cannot flood the log.
 const LOGGED_REFUSALS: u64 = 10;
 pub(crate) const PERIOD: Duration = Duration::from_secs(60);
 
@@ -135,7 +135,7 @@ impl Metrics {
             .collect();
         OperationDurations {
             within,
-            // The total is incremented first and read last, so no bucket exceeds it.
+            // The total is incremented first and read last, so no count in `within` exceeds it.
             count: counters
                 .outcomes
                 .iter()
@@ -252,7 +252,7 @@ impl OperationTimer {
         }
     }
 
-    /// Stops the timer, because the operation has been answered.
+    /// Stops the timer, and counts the operation as answered with this outcome.
     pub(crate) fn answered(mut self, outcome: OperationOutcome) {
         self.outcome = outcome;
     }

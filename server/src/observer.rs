@@ -1,4 +1,4 @@
-//! Observers of sessions: a transcript, a log of APDUs or of sessions, or a test.
+//! Observers of sessions, such as transcripts, logs of APDUs or sessions, and tests.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};

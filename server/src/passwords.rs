@@ -37,7 +37,7 @@ pub enum PasswordHashError {
         /// The number of passes over the memory.
         passes: u32,
     },
-    /// There is no random number generator, or no memory.
+    /// No random number generator is available, or there is not enough memory.
     #[error("cannot hash a password: {0}")]
     Unavailable(String),
 }
@@ -79,7 +79,7 @@ impl PasswordHash {
     /// Hashes a password with Argon2id, a random salt, 19 MiB of memory and two passes over it.
     ///
     /// # Errors
-    /// Fails if there is no random number generator or no memory.
+    /// Fails if no random number generator is available, or if there is not enough memory.
     pub fn of(password: &[u8]) -> Result<Self, PasswordHashError> {
         use argon2::PasswordHasher;
         let hashed = argon2::Argon2::default().hash_password(password);
@@ -142,7 +142,7 @@ pub(crate) struct PasswordChecks {
 /// The fingerprint of a hash and a password.
 type Fingerprint = [u64; 2];
 
-/// A password that was verified.
+/// The result of verifying a password.
 #[derive(Clone, Copy)]
 struct Known {
     is_right: bool,
@@ -172,8 +172,7 @@ impl PasswordChecks {
         (Instant::now() < known.until).then_some(known.is_right)
     }
 
-    /// Remembers a password. If there are too many, the password that would be forgotten first is removed, wrong
-    /// passwords before correct ones.
+    /// Remembers whether a password is correct. If too many passwords are remembered, removes the one that would expire first.
     fn remember(&self, hash: &PasswordHash, password: &[u8], is_right: bool) {
         let fingerprint = self.fingerprint(hash, password);
         let now = Instant::now();

@@ -203,8 +203,8 @@ pub(crate) fn record_of(
     now(backend.record(wanted))?.record
 }
 
-/// Describes the records in a response: the size and element set of each record, or its diagnostic; or what is sent instead of
-/// records.
+/// Describes the records in a response: the syntax, element set and size of each record, or its diagnostic. If there are no
+/// records, describes what is sent instead of them.
 pub(crate) fn shown(records: &OptionalChoice<Records>) -> String {
     match &**records {
         None => "none".to_owned(),

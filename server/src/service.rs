@@ -46,7 +46,7 @@ pub(crate) fn option_of(request: &Apdu) -> Option<Options> {
     })
 }
 
-/// Performs a request.
+/// Performs the operation that a request asks for.
 ///
 /// # Errors
 /// The reason why the request is a protocol error.
@@ -126,7 +126,7 @@ pub(crate) fn refuse(request: &Apdu, why: Diagnostic) -> Vec<Apdu> {
     vec![response]
 }
 
-/// Changes a response, other than that to Init, to a failure with this diagnostic.
+/// Changes a response to a failure with this diagnostic; the response to Init is not changed.
 pub(crate) fn fail(response: &mut Apdu, why: &Diagnostic) {
     let diagnostics = Some(vec![DiagRec::DefaultFormat(why.clone())]);
     match response {

@@ -28,7 +28,7 @@ macro_rules! named {
 }
 
 named! {
-    /// The kinds of operations.
+    /// The kind of an operation.
     OperationKind {
         /// Init.
         Init "init",

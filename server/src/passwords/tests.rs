@@ -100,7 +100,7 @@ async fn r_f15_a_password_is_verified_once_and_remembered() {
         checks.verify(&hash, password.as_bytes()).await;
         drop(held);
     }
-    // The same password under another hash is another secret.
+    // The same password with a different hash is verified separately.
     let other = PasswordHash::with_low_costs(b"password");
     assert!(!checks.is_right(&other, b"password"));
 }

@@ -53,7 +53,8 @@ struct WaitingRequest {
 
 /// The maximum number of unanswered requests that are remembered; if there are more, the oldest are forgotten.
 const MAX_WAITING: usize = 1_000;
-/// The maximum number of octets, other than APDUs, in one report to the observer and in the last piece.
+/// The number of collected octets, other than APDUs, at which these octets are reported to the observer. A report may exceed this
+/// number by the length of the last piece.
 const MAX_RAW: usize = 4096;
 /// The time for which the server may be silent after the client has closed its sending side.
 const LAST_ANSWERS: Duration = Duration::from_secs(30);
@@ -282,7 +283,8 @@ impl<'a> RelayedSession<'a> {
         }
     }
 
-    /// Converts an end that can occur at any time: if an answer is being written, nothing more can be sent.
+    /// Adjusts an end that can occur at any time. If an answer is being written, the connection is torn down, because nothing
+    /// more can be sent.
     pub(super) fn interrupted(&self, end: RelayEnd) -> RelayEnd {
         let state = &mut *lock(&self.state);
         self.tell_raw(state);

@@ -17,7 +17,8 @@ pub(super) enum Piece {
     Raw(Bytes),
 }
 
-/// Splits the octets from one side into pieces. Once octets are not an APDU, or an APDU is too long, all further octets are raw.
+/// A reader that splits the octets from one side into pieces. After the first octets that are not an APDU, or an APDU that is
+/// too long, all further octets are raw.
 pub(super) struct Pieces {
     buffer: BytesMut,
     scanner: Scanner,

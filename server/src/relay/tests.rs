@@ -61,7 +61,8 @@ fn answers(address: SocketAddr, octets: &[u8]) -> Vec<u8> {
     answers
 }
 
-/// Starts a server whose answers are written by the test: `serve` gets the first octets of each connection.
+/// Starts a server whose answers the test writes. `serve` is called with the first octets of each connection, and with its
+/// stream.
 fn by_hand(serve: impl Fn(Vec<u8>, TcpStream) + Send + 'static) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("bound");
@@ -232,7 +233,7 @@ fn a_missing_server_is_reported_by_close() {
 
 #[test]
 fn a_server_that_dies_resets_the_connection() {
-    // The server closes its side without the answer that it owes.
+    // The server closes its side without sending the answer.
     let dying = by_hand(|_, stream| drop(stream));
     let between = before(dying).start();
     let mut client = connect(between.addr());

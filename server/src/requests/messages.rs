@@ -1,4 +1,4 @@
-//! APDUs as clients send them, for tests of the server and of the judge.
+//! APDUs as clients send them, for tests.
 
 use z3950_asn1::apdu::{
     Apdu, AttributesPlusTerm, CaseSensitivity, DatabaseName, ElementSetNames, InitializeRequest,

@@ -1,4 +1,4 @@
-//! Delete (Z39.50-2003 §3.2.4): result sets by name, or all result sets of the session.
+//! Delete (Z39.50-2003 §3.2.4): deletes result sets by name, or all result sets of the session.
 
 use z3950_asn1::apdu::{
     DeleteFunction, DeleteResultSetRequest, DeleteResultSetResponse, DeleteSetStatus, ListStatus,

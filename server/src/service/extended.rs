@@ -233,7 +233,7 @@ fn parameters(request: &ExtendedServicesRequest) -> Result<TaskParameters, Diagn
     })
 }
 
-/// Changes the contents, permissions and description of a task as far as the request gives new values.
+/// Changes those of a task's contents, permissions and description for which the request gives new values.
 fn modify(
     operation: &Operation,
     request: &ExtendedServicesRequest,

@@ -127,7 +127,7 @@ const OF_VERSION_3: [Options; 3] = [
 ];
 
 /// Returns the options that are requested, offered, and available in the version in force. The negotiation model is granted only
-/// if the client has proposed something.
+/// if the client has sent a proposal.
 fn options(
     request: &InitializeRequest,
     offer: &Offer,

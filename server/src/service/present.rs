@@ -9,7 +9,7 @@ use crate::backend::{Hits, RecordId};
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::units::count;
 
-/// Answers with the records of a result set.
+/// Answers a Present with records of a result set.
 ///
 /// # Errors
 /// The diagnostic of a failed response.

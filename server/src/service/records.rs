@@ -170,7 +170,7 @@ pub(super) struct Packed {
     /// For each record that was merged from several databases, the databases that contain it.
     sources: Vec<OtherInformationUnit>,
     sizes: Sizes,
-    /// The octets of the records in the current segment.
+    /// The number of octets of the records in the current segment.
     octets: usize,
     /// The charge for the records of all segments.
     charge: Charge,
@@ -201,8 +201,8 @@ impl Sizes {
     }
 }
 
-/// The number of records from which a response counts as large. Each time this many records have been packed, which takes about
-/// half a millisecond, other sessions get a turn.
+/// The number of records above which a response counts as large. Each time this many records have been packed, which takes about
+/// half a millisecond, other sessions can run.
 const RECORDS_AT_ONCE: usize = 64;
 
 /// Returns one more than the maximum number of records in a response, so that the caller can tell whether there are more.
@@ -211,7 +211,7 @@ pub(super) fn most_records(association: &Association) -> usize {
     most.saturating_add(1)
 }
 
-/// Returns the size of a unit of otherInfo in octets.
+/// Returns the size of a unit of otherInfo in octets; 0 if there is no unit.
 fn octets_of(unit: Option<&OtherInformationUnit>) -> usize {
     match unit.map(|unit| &unit.information) {
         Some(Information::ExternallyDefinedInfo(external)) => external.octets().len(),
@@ -359,7 +359,8 @@ impl Packed {
         (!named.sources.is_empty()).then(|| named.to_unit())
     }
 
-    /// Adds a record or its diagnostic, with the information on its sources; returns whether it fits.
+    /// Adds a record or its diagnostic; returns whether it fits. `further` is the size of the information on its sources, in
+    /// octets.
     fn add(
         &mut self,
         database: DatabaseName,
@@ -416,7 +417,7 @@ impl Packed {
         self.sizes.segments.saturating_sub(self.segments.len() + 1)
     }
 
-    /// Starts another segment if one is allowed; returns whether it did.
+    /// Starts another segment if another one is allowed; returns whether a segment was started.
     fn turn(&mut self) -> bool {
         if self.left() == 0 {
             return false;

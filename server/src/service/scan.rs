@@ -1,4 +1,4 @@
-//! Scan (Z39.50-2003 §3.2.8): terms of an index around a start, with their counts.
+//! Scan (Z39.50-2003 §3.2.8): returns the terms of an index around a start term, each with its number of records.
 
 use z3950_asn1::apdu::{
     DiagRec, Entry, ListEntries, ScanRequest, ScanResponse, ScanStatus, Term, TermInfo,
@@ -11,7 +11,7 @@ use crate::backend::{Scan, ScanTerm, Scanned};
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::units::count;
 
-/// Answers with the terms.
+/// Answers a Scan with the requested terms.
 ///
 /// # Errors
 /// The diagnostic of a failed response.
@@ -44,7 +44,7 @@ pub(super) async fn answer(
 struct Window {
     /// The number of terms before the start.
     before: usize,
-    /// The number of terms from the start on.
+    /// The number of terms at and after the start.
     after: usize,
     /// Whether the start is left out, because its position would be before the first term of the answer.
     beyond: bool,

@@ -252,7 +252,7 @@ fn rpn<'q>(query: &'q Query, association: &Association) -> Result<Cow<'q, RpnQue
     }
 }
 
-/// Returns the text of a CQL query, which may be sent as an InternationalString or as octets.
+/// Translates a CQL query, whose text may be sent as an InternationalString or as octets.
 fn cql(
     external: &External,
     read: impl Fn(Language, &[u8]) -> Result<Cow<'static, RpnQuery>, Diagnostic>,

@@ -97,7 +97,7 @@ fn inputs(operation: &Operation, request: &SortRequest) -> Result<Vec<ResultSet>
     Ok(inputs)
 }
 
-/// Checks the keys as far as this does not depend on the database.
+/// Checks those properties of the keys that do not depend on the database.
 ///
 /// # Errors
 /// Condition 207 if there are no keys, 211 if there are too many, 212 for a duplicate key, 214 and 215 for values that the

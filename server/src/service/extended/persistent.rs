@@ -14,7 +14,7 @@ use crate::diagnostic::Diagnostic;
 use crate::extended::{Function, TaskKind};
 use crate::units::count;
 
-/// Keeps a result set of the session.
+/// Keeps a result set of the session as a persistent result set.
 ///
 /// # Errors
 /// Condition 1008 if no set is named, 30 or 27 if the set does not exist, 1057 for `append`, because the records of two result
@@ -47,7 +47,7 @@ pub(super) fn result_set(
     })
 }
 
-/// Keeps a query, or a copy of the query of another package.
+/// Keeps a query as a persistent query: the query in the request, or a copy of the query in another package.
 ///
 /// # Errors
 /// Condition 219 if the named package does not exist.

@@ -243,7 +243,7 @@ fn send(session: &mut Session, request: ExtendedServicesRequest) -> ExtendedServ
     }
 }
 
-/// Returns the status and the diagnostics, with their additional information.
+/// Returns the status of a response and its diagnostics, with their additional information.
 fn told(response: &ExtendedServicesResponse) -> String {
     let diagnostics = response
         .diagnostics

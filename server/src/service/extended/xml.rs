@@ -1,5 +1,6 @@
-//! XML ES, 1.2.840.10003.9.1000.105.4: an XML document as a task, whose meaning is defined by the server. This server accepts a
-//! MARCXML document, which updates the first database: its records are added, or replace records with the same identifiers.
+//! XML ES, 1.2.840.10003.9.1000.105.4: a task that consists of an XML document, whose meaning the server defines. This server
+//! accepts a MARCXML document, which updates the first database: its records are added, or replace records with the same
+//! identifiers.
 //!
 //! The package reports the result: `<update status="success"><record id="1"/></update>`.
 

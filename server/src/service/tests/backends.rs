@@ -15,7 +15,7 @@ use crate::requests::{init_of, scan_request, sort_request};
 use crate::service::extended::tests as extended;
 use crate::target::Target;
 
-/// Records the methods that were called, each with the user.
+/// A backend that records the methods that were called, each with the name of the user.
 #[derive(Default)]
 struct Recorder(Mutex<Vec<String>>);
 
@@ -77,7 +77,7 @@ impl Backend for Recorder {
     }
 }
 
-/// Admits every client under the name that it gives.
+/// A check of logins that admits every client under the name that it gives.
 struct Everybody;
 
 impl Authenticate for Everybody {
@@ -160,7 +160,7 @@ fn audit_r_l10_a_user_who_is_challenged_is_named() {
     assert_eq!(*told.0.lock().expect("no panic"), ["search ann"]);
 }
 
-/// A backend that panics in every method, or in their futures.
+/// A backend that panics, either in every method or in the futures that the methods return.
 struct Panicking {
     is_late: bool,
 }
