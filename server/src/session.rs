@@ -75,11 +75,11 @@ struct Established {
     pending: Pending,
 }
 
-/// A request that has been performed and must be finished by the session.
+/// The result of a request that has been performed, from which the session creates the reply.
 pub(crate) enum Done {
     /// The operation with this referenceId, and its result.
     Operation(Option<ReferenceId>, Result<Conclusion, String>),
-    /// A reply that the session need not finish.
+    /// A reply that is already complete.
     Reply(Reply),
 }
 
@@ -97,8 +97,8 @@ impl Session {
         }
     }
 
-    /// Sets the client's address, from which the client may be refused, or may not be allowed to update databases. A client
-    /// without an address counts as being on the server's host.
+    /// Sets the client's address, which may be blocked or may not be permitted to update databases. A client without an address
+    /// counts as being on the server's host.
     pub fn with_peer(mut self, address: IpAddr) -> Self {
         self.peer = Some(address.to_canonical());
         self
@@ -218,12 +218,13 @@ impl Session {
         Charge::to(&self.account)
     }
 
-    /// Returns a handle for stopping operations in progress, for requests that arrive during them.
+    /// Returns a handle that stops operations in progress, for example because of a request that arrives while they run.
     pub fn interrupt(&self) -> Interrupt {
         self.interrupt.clone()
     }
 
-    /// Answers octets that cannot be decoded. A search whose query is too deep fails with condition 31; anything else is a protocol error.
+    /// Answers octets that cannot be decoded. A search whose query is too deep fails with condition 31; anything else is a protocol
+    /// error.
     pub(crate) fn refuse_octets(&mut self, octets: &[u8], error: &DecodeError) -> Reply {
         if !(error.is_too_deep && self.is_open()) {
             return self.fault(error);
@@ -435,7 +436,8 @@ impl Session {
         self.refused(response.into(), penalty)
     }
 
-    /// Counts a failed attempt to authenticate. The last permitted one ends the connection, to make guessing credentials harder.
+    /// Counts a failed attempt to authenticate. The last permitted attempt ends the connection, to make guessing credentials
+    /// harder.
     fn refused(&mut self, mut reply: Reply, penalty: Penalty) -> Reply {
         self.refusals = if penalty.hang_up {
             u32::MAX

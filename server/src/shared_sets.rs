@@ -66,10 +66,11 @@ impl SharedSets {
         }
     }
 
-    /// Keeps a set until it has not been used for `time`, which is limited to the maximum; returns the set's name and this time.
+    /// Keeps a set until it has not been used for `time`, which is limited to the server's maximum. Returns the name of the set
+    /// and the limited time.
     ///
-    /// To make room, the least recently used sets are dropped. If the address already has half of the sets, only its own sets are
-    /// dropped.
+    /// If there are too many sets, the least recently used one is dropped. If the owner's address already has half of the
+    /// permitted number of sets, or if memory is short, only sets of this address are dropped.
     ///
     /// # Errors
     /// Condition 112 if the limits do not permit any sets, 31 if the set is too large.
@@ -145,7 +146,7 @@ impl SharedSets {
 }
 
 impl Sets {
-    /// Drops the least recently used set for which `among` is true; returns whether one was dropped.
+    /// Drops the least recently used set for which `among` is true; returns whether a set was dropped.
     fn evict(&mut self, among: impl Fn(&SharedSet) -> bool) -> bool {
         let some = self.by_name.iter().filter(|(_, shared)| among(shared));
         let oldest = some.min_by_key(|(_, shared)| shared.last_use);

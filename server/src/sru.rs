@@ -141,7 +141,7 @@ pub enum SruStatus {
 struct Context {
     version: Version,
     database: String,
-    /// Whether the client has not sent credentials although users are listed.
+    /// Whether the client has not sent credentials although the server has users.
     is_anonymous: bool,
     authority: (String, Option<u16>),
     secure: bool,

@@ -141,8 +141,8 @@ impl Target {
         self.authenticate.is_some() || self.users.is_some()
     }
 
-    /// Takes over the state of the target that this one replaces: its tasks, its memory budget, its record of logins and panics,
-    /// and the count of the sessions that users still have.
+    /// Takes over the state of the target that this one replaces: its tasks, memory budget and shared result sets, its records
+    /// of logins and panics, and the number of open sessions of each user.
     pub(crate) fn succeed(&mut self, before: &Self) {
         self.tasks = Arc::clone(&before.tasks);
         self.logins = Arc::clone(&before.logins);

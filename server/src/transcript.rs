@@ -168,7 +168,7 @@ impl TranscriptEntry {
         }
     }
 
-    /// Returns whether a line may have this name for the APDU. Octets sent by a fault are called malformed even if they are an
+    /// Returns whether a line may give this name to the APDU. Octets sent by a fault are called malformed even if they are an
     /// APDU. An APDU whose credentials were removed may no longer be decodable.
     fn may_be(&self, name: &str) -> bool {
         let begins_as = || {
@@ -228,7 +228,8 @@ fn time_of(object: &Value) -> Result<SystemTime, &'static str> {
         .ok_or("time is not one of RFC 3339 in UTC")
 }
 
-/// Returns a line for an event with the version of the format. The event begins a session, or continues a log in another file.
+/// Adds an event and the version of the format to a line, and returns the line. The event begins a session, or continues a log in
+/// another file.
 fn versioned(mut line: Map<String, Value>, event: &str) -> Map<String, Value> {
     line.insert("event".to_owned(), event.into());
     line.insert("version".to_owned(), FORMAT_VERSION.into());

@@ -1,4 +1,4 @@
-//! Parses and writes times and sizes (`500ms`, `1.5s`, `15m`; `4096`, `64KiB`, `1MiB`), and converts counts for APDUs.
+//! Parses times and sizes (`500ms`, `1.5s`, `15m`; `4096`, `64KiB`, `1MiB`), and converts counts for APDUs.
 
 use std::time::Duration;
 

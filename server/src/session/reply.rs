@@ -13,7 +13,7 @@ pub struct Reply {
 }
 
 impl Reply {
-    /// Ends the connection without sending an APDU.
+    /// Returns a reply that ends the connection without sending an APDU.
     pub fn hang_up() -> Self {
         Self {
             hang_up: true,

@@ -85,7 +85,7 @@ impl SruSession {
 }
 
 impl Deadline {
-    /// Returns the deadline; `None` if `Instant` cannot represent it.
+    /// Returns the time of the deadline; `None` if there is no limit or `Instant` cannot represent the time.
     fn at(self) -> Option<Instant> {
         self.since.checked_add(self.most?)
     }

@@ -1,4 +1,4 @@
-//! Answers explain with the description of a database (ZeeRex 2.0), which is derived from its backend's description.
+//! Answers explain requests with the description of a database (ZeeRex 2.0), which is derived from its backend's description.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;

@@ -59,7 +59,7 @@ impl WantedFacets {
         self.0.is_empty()
     }
 
-    /// Returns the request for the facets that is added to a Search; `None` if there are no facets.
+    /// Returns the information that requests the facets in a Search; `None` if there are no facets.
     pub(super) fn information(&self) -> Option<OtherInformation> {
         if self.0.is_empty() {
             return None;

@@ -32,7 +32,7 @@ impl SruFailure {
         SruDiagnostic::new(SruCondition::TEMPORARILY_UNAVAILABLE, "").into()
     }
 
-    /// Replaces each diagnostic of the failure.
+    /// Replaces each diagnostic of the failure with the result of a function.
     pub(super) fn mapped(mut self, with: impl FnMut(SruDiagnostic) -> SruDiagnostic) -> Self {
         self.diagnostics = self.diagnostics.into_iter().map(with).collect();
         self

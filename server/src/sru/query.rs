@@ -49,8 +49,8 @@ pub(super) fn read(
     Ok((query, keys))
 }
 
-/// Replaces a query that consists of the term `*`, without an index or in an index of everything, by `cql.allRecords = 1`, which
-/// is what clients mean by it.
+/// Replaces each clause that consists of the term `*`, without an index or with an index that contains everything, by
+/// `cql.allRecords = 1`, which is what clients mean by the clause.
 fn stand_for_all(node: &mut Node) {
     let mut left = vec![node];
     while let Some(node) = left.pop() {
@@ -141,7 +141,8 @@ fn sort_specs(query: &Cql, text: &str) -> Result<Vec<SortKeySpec>, SruDiagnostic
     Ok(specs)
 }
 
-/// Returns the start of a scan: the index and the term and, for `exact`, the structure of complete entries.
+/// Returns the start of a scan, which consists of the index and the term; for the relation `exact`, also of a structure
+/// attribute.
 ///
 /// # Errors
 /// The same as for [`read`]; diagnostic 48 for more than one term.

@@ -1,4 +1,4 @@
-//! Answers scan with the terms of an index around a start.
+//! Answers scan requests with the terms of an index around a start term.
 
 use z3950_asn1::apdu::{Apdu, Entry, ScanRequest as Scan, ScanStatus, Term, TermInfo};
 use z3950_asn1::sru::{
@@ -101,8 +101,9 @@ impl TermRange {
         Ok(Self { number, position })
     }
 
-    /// Returns whether the terms just before and after the answer are requested too. They show whether the index ends there. If
-    /// the list begins after the start, the term before the list is not known.
+    /// Returns whether the term just before the answer is requested too, which shows whether the answer begins with the first
+    /// term of the index. If the answer begins after the start, that term cannot be requested. The term just after the answer is
+    /// always requested.
     fn has_margin(&self) -> bool {
         self.position > 0
     }

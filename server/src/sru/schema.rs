@@ -117,7 +117,7 @@ pub(super) fn is_of_schema(element: &[u8], identifier: &str) -> bool {
 }
 
 impl KnownSchema {
-    /// The form of MARCXML records.
+    /// The schema of MARCXML records.
     pub(super) const MARCXML: Self = Self {
         name: "marcxml",
         identifier: "info:srw/schema/1/marcxml-v1.1",

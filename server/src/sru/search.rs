@@ -1,4 +1,4 @@
-//! Answers searchRetrieve, either with a Search that returns the first records, or with a Search, a Sort and a Present.
+//! Answers searchRetrieve requests, either with a Search that returns the first records, or with a Search, a Sort and a Present.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -168,7 +168,8 @@ impl SruSession {
         })
     }
 
-    /// Copies the shared result sets in a query into the session; returns the set if the query consists of nothing else.
+    /// Copies the shared result sets that a query names into the session. If the query consists of a single such set and nothing
+    /// else, returns this set.
     ///
     /// # Errors
     /// Diagnostic 51 for a set that does not exist, has expired, belongs to another user, or was found in another database.

@@ -58,7 +58,7 @@ impl SruSession {
         }
     }
 
-    /// Begins an operation of the extended service.
+    /// Begins an operation of the extended service Update.
     fn begin_update(&mut self) -> Result<Operation, SruFailure> {
         let request = ExtendedServicesRequest::create(DATABASE_UPDATE, None);
         self.session

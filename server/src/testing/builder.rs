@@ -81,7 +81,7 @@ impl TestServerBuilder {
         }
     }
 
-    /// Adds a database, or adds records to it.
+    /// Adds a database with these records, or adds the records to a database that was added before.
     ///
     /// # Panics
     /// If a record cannot be written in ISO 2709.
@@ -162,7 +162,7 @@ impl TestServerBuilder {
         self
     }
 
-    /// Sets all limits. By default, a test server shuts down faster than with [`Limits::default`].
+    /// Replaces all limits. By default, a test server shuts down faster than with [`Limits::default`].
     pub fn limits(self, limits: Limits) -> Self {
         Self { limits, ..self }
     }
@@ -179,7 +179,7 @@ impl TestServerBuilder {
         self
     }
 
-    /// Adds a fault by the text of a rule, such as `on search nth=2: delay 500ms`.
+    /// Adds a fault that is given as the text of a rule, such as `on search nth=2: delay 500ms`.
     ///
     /// # Panics
     /// If the rule is invalid.
@@ -193,7 +193,7 @@ impl TestServerBuilder {
         }
     }
 
-    /// Sets all faults.
+    /// Replaces all faults.
     pub fn faults(self, faults: Faults) -> Self {
         Self { faults, ..self }
     }

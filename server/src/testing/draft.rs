@@ -86,7 +86,7 @@ fn unwritten(error: z3950_files::Error) -> io::Error {
     }
 }
 
-/// Records whether the recorded server answers.
+/// An observer that records whether the recorded server answers.
 #[derive(Default)]
 struct RecordedAnswers(Mutex<RecordedAnswersState>);
 

@@ -29,7 +29,7 @@ pub(super) struct RecorderState {
 }
 
 impl Recorder {
-    /// Waits until the condition is true; returns `None` after the time limit.
+    /// Waits until the condition is true, and returns the transcript; returns `None` after the time limit.
     pub(super) fn wait(
         &self,
         limit: Duration,

@@ -16,7 +16,7 @@ use crate::diagnostic::Diagnostic;
 pub(super) struct Composed(pub(super) Vec<NamePlusRecord>);
 
 impl Composed {
-    /// Reads records until the message has this many octets; 0 means no limit. The first record is always read.
+    /// Reads as many records as fit into a message of `most` octets; 0 means no limit. The first record is always read.
     ///
     /// # Errors
     /// The recording cannot be read.

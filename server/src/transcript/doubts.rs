@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use super::lines::{Line, LineEvent};
 
-/// Checks the lines of a transcript as they are read.
+/// A checker for the lines of a transcript, which are added as they are read.
 #[derive(Debug, Default)]
 pub(super) struct TranscriptCheck {
     /// Whether a line that gives the version of the format has been read.

@@ -34,7 +34,7 @@ pub enum ReplayError {
 /// The place of an APDU in a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
-    /// The offset of the APDU's line in the file or, for a recording in memory, its number.
+    /// The offset of the APDU's line in the file or, for a recording in memory, the number of the APDU, from 0.
     pub(super) at: u64,
     /// The number of octets of the line.
     pub(super) length: u32,

@@ -16,10 +16,10 @@ use super::{format_time, json_line, line, name, versioned};
 use crate::lock::lock;
 use crate::observer::{HttpMessage, Observer, Peer, SessionTotals};
 
-/// Writes a line of JSON for each APDU immediately, in the format described in the [module](super).
+/// Writes a line of JSON for each APDU, HTTP message and event immediately, in the format described in the [module](super).
 pub struct JsonLog<W>(Lines<W>);
 
-/// Writes a listing of each APDU immediately, after a line with the time and the session.
+/// Writes a listing of each APDU and HTTP message immediately, after a line with the time and the session.
 pub struct ApduLog<W>(Lines<W>);
 
 impl<W: Write + Send> JsonLog<W> {

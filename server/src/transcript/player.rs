@@ -268,7 +268,7 @@ fn missing(position: i64) -> String {
 }
 
 impl PlannedReply {
-    /// Reads the parts of the answer from the recording.
+    /// Reads the recorded parts of the answer, and returns the complete answer.
     fn carry_out(self) -> ReplayReply {
         let found = match &self.plan {
             Plan::Recorded {
@@ -383,7 +383,7 @@ impl PlannedReply {
     }
 }
 
-/// The output, if the recording has an answer, and the reason if it does not.
+/// The output, if the recording has an answer, and the reason why the answer or its records are missing, if they are.
 type Answered = (Option<Output>, Option<String>);
 
 /// Returns whether the output contains an accepted Init.
@@ -394,7 +394,7 @@ fn accepts(output: &Output) -> bool {
     answers.any(|answer| is_accepted(&answer))
 }
 
-/// Returns the failure of a request that was not recorded. Close is answered with Close. A request whose response cannot report a
+/// Returns the output for a request that was not recorded. Close is answered with Close. A request whose response cannot report a
 /// failure, or that precedes an accepted Init, ends the session.
 fn not_recorded(request: Option<&Apdu>, words: &str, is_open: bool) -> Output {
     let why = || diagnostic(Condition::UNSPECIFIED, words);

@@ -16,7 +16,7 @@ pub fn redacted_request(octets: &[u8]) -> Vec<u8> {
 }
 
 /// Returns whether an APDU is certainly what the client sent. It may be a damaged Init instead, if only servers send this kind of
-/// APDU, or if it is an Init whose size is so large that it may include the octets after it.
+/// APDU, or if it is an Init with a message size so large that its encoding may include the octets after it.
 pub(super) fn is_plain(apdu: &Apdu) -> bool {
     let sizes = -i64::from(u32::MAX)..=i64::from(u32::MAX);
     match apdu {

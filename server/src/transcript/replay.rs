@@ -84,7 +84,7 @@ impl Replay {
         Self::open_within(path, MAX_EXCHANGES)
     }
 
-    /// Opens a recording like [`Replay::open`], with another limit on the number of requests.
+    /// Opens a recording like [`Replay::open`], with a different limit on the number of requests.
     pub(super) fn open_within(path: &Path, requests: usize) -> Result<Self, ReplayError> {
         let mut builder = ReplayBuilder::new(requests);
         let mut has_http = false;
@@ -126,9 +126,9 @@ impl Replay {
         &self.remarks
     }
 
-    /// Returns doubts about the recording, with their lines: answers without a request, unanswered requests that are followed by
-    /// others, answers that are not an APDU, times that go backwards, and sessions without a beginning. Only recordings in files
-    /// are checked.
+    /// Returns doubts about the recording, each with the number of its line: answers without a request, unanswered requests that
+    /// are followed by others, answers that are not an APDU, times that go backwards, and sessions without a beginning. Only
+    /// recordings in files are checked.
     pub fn doubts(&self) -> &[String] {
         &self.doubts
     }
@@ -177,7 +177,7 @@ struct ReplayBuilder {
 struct SessionBuilder {
     origins: Origins,
     exchanges: Vec<RecordedExchange>,
-    /// The exchanges that are searches.
+    /// The searches: the identity of each, and the number of its exchange.
     searches: Vec<(Identity, usize)>,
     /// The requests that have not been completely answered.
     open: VecDeque<OpenExchange>,
@@ -410,7 +410,7 @@ impl RecordIndex {
         }
     }
 
-    /// Takes the number of hits and the places of records from an answer.
+    /// Remembers the number of hits of a result set, or the places of its records, from an answer.
     fn learn(&mut self, open: &mut OpenExchange, answer: &Apdu, place: Place) {
         let given = &mut open.given;
         match (&open.asked, answer) {
@@ -480,8 +480,7 @@ impl RecordIndex {
     }
 }
 
-/// The context tags of APDUs that replays depend on: the response to Init, Close, Segment, PresentRequest, and the requests sent
-/// by servers.
+/// The context tags of APDUs that replays depend on: Close, Segment, PresentRequest, and the requests sent by servers.
 pub(super) const CLOSE: u32 = 48;
 const SEGMENT: u32 = 45;
 const PRESENT_REQUEST: u32 = 24;

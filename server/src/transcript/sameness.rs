@@ -140,7 +140,7 @@ impl AskedRecords {
     }
 }
 
-/// The result sets of a session by name, identified by their contents.
+/// The result sets of a session by name. Each is identified by the request that created it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Origins(HashMap<Vec<u8>, Identity>);
 
@@ -204,7 +204,7 @@ impl Origins {
         self.0.get(name).copied()
     }
 
-    /// Sets the contents of the result set with this name; `None` removes it.
+    /// Sets the identity of the result set with this name; `None` removes the result set.
     pub(super) fn set(&mut self, name: Vec<u8>, contents: Option<Identity>) {
         match contents {
             Some(contents) => drop(self.0.insert(name, contents)),

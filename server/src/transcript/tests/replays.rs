@@ -21,7 +21,8 @@ fn written(folder: &tempfile::TempDir, text: &str) -> PathBuf {
     path
 }
 
-/// Returns a Search that requests records by the given small set bound, large set bound and medium set number.
+/// Returns a Search for records in USMARC with these values of smallSetUpperBound, largeSetLowerBound and
+/// mediumSetPresentNumber.
 fn search_for(query: &str, [small, large, medium]: [i64; 3]) -> Apdu {
     let Apdu::SearchRequest(mut request) = search(query) else {
         panic!("a search")
@@ -322,7 +323,7 @@ fn after_a_rejected_init_only_its_own_session_is_replayed() {
     }
 }
 
-/// Tests a server that ends without warning, and a server that closes the connection after rejecting Init.
+/// Tests a server that ends the session without warning, and a server that closes the connection after rejecting Init.
 #[test]
 fn sessions_end_as_the_server_ended_them() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -474,7 +475,7 @@ fn missing_requests_are_listed_without_secrets() {
     assert!(Recording::parse(&text).is_ok());
 }
 
-/// Runs a future in a runtime that the test creates.
+/// Runs a future to completion in a new runtime.
 fn blocking<T>(future: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().build();
     runtime.expect("a runtime").block_on(future)
