@@ -1,5 +1,6 @@
-//! Updates of a saved database: their duration with few and many records, alone and concurrently. Then kills the server at random
-//! times, which must not lose any confirmed update. Prints figures next to their targets, and fails only if updates are lost.
+//! Measures the duration of updates of a saved database with few and many records, alone and concurrently. Then kills the server
+//! at random times, which must not lose any confirmed update. Prints figures next to their targets, and fails only if updates are
+//! lost.
 //!
 //! The load and the server are separate processes. A word after `--` selects the parts whose names begin with it.
 //! `Z3950_BENCH=quick` reduces each part to a tenth of its size.

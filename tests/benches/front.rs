@@ -48,10 +48,11 @@ async fn connected(server: &TestServer, database: &str) -> Connection {
     Client::new().connect(target).await.expect("a session")
 }
 
-/// The number of turns in a measurement. The compared servers alternate in each turn, so that disturbances affect both.
+/// The number of rounds in a measurement. In each round, the compared servers are measured one after the other, so that
+/// disturbances affect both.
 const TURNS: usize = 20;
 
-/// Searches in an open session, each time with a Present of ten records from a position on; returns the times.
+/// Runs searches in an open session, each followed by a Present of ten records from position `first` on; returns the times.
 async fn search_and_present(connection: &Connection, first: u64) -> Vec<Duration> {
     const TIMES: usize = 100;
     let mut times = Vec::with_capacity(TIMES);
@@ -171,7 +172,8 @@ fn page(address: SocketAddr) -> (Duration, Duration) {
     }
 }
 
-/// Measures a thousand sessions over ten sessions with a target that takes 5 ms; half of the searches are equal.
+/// Measures a thousand sessions with a front server that has ten sessions with a target, which takes 5 ms for each search. Half
+/// of the searches are equal.
 async fn many_sessions() {
     const SESSIONS: usize = 1000;
     let records = (0..2 * SESSIONS)
@@ -224,7 +226,7 @@ fn searches(server: &TestServer) -> usize {
         .count()
 }
 
-/// Returns the time for one search in each of these sessions at the same time; the searches reach the target.
+/// Returns the average time that one search takes in each of these sessions, if all sessions search at the same time.
 async fn round(sessions: &[Connection], term: impl Fn(usize) -> String) -> Duration {
     const ROUNDS: usize = 50;
     let begun = Instant::now();
@@ -243,7 +245,7 @@ async fn round(sessions: &[Connection], term: impl Fn(usize) -> String) -> Durat
     begun.elapsed() / u32::try_from(ROUNDS).expect("few")
 }
 
-/// Returns the time for one search in each session at the same time, with the answer in the cache.
+/// Returns the time that [`round`] measures for searches whose answer is in the cache.
 async fn round_of_shared(sessions: &[Connection]) -> Duration {
     let _ = sessions[0]
         .search(Query::title("shared w0"))

@@ -10,7 +10,7 @@ use z3950_tests::solr::{self, SolrNodes, SolrShape, vufind_document};
 
 use crate::records::{QuerySample, read};
 
-/// An index that is filled, and the engine that serves it.
+/// A filled index, and the engine that serves it.
 pub(crate) struct Filled {
     pub(crate) kind: &'static Kind,
     /// The port of the engine.
@@ -26,7 +26,7 @@ pub(crate) struct Kind {
     pub(crate) title: &'static str,
     /// The name of the built-in map.
     pub(crate) map: &'static str,
-    /// Whether records are identified by their numbers, and not by their own identifiers.
+    /// Whether records are identified by consecutive numbers rather than by the identifiers in the records.
     has_numbers: bool,
     pub(crate) first: &'static str,
     pub(crate) rows: &'static str,
@@ -57,7 +57,7 @@ const VUFIND: Kind = Kind {
 const AT_ONCE: usize = 5_000;
 
 impl Filled {
-    /// Returns the address of the index, or of a relay to it, as a setting of `z3950d`.
+    /// Returns the URL of the index for the settings of `z3950d`; `port` is the port of the engine or of a relay to it.
     pub(crate) fn url(&self, port: u16) -> String {
         format!("http://127.0.0.1:{port}{}", self.path)
     }
@@ -68,7 +68,7 @@ impl Filled {
         format!("[[database]]\nname = \"books\"\nengine = {url:?}\ncatalogue = {map:?}\n")
     }
 
-    /// Returns a sample whose record has the identifier that it has in this index.
+    /// Returns a copy of a sample with the identifier that its record has in this index.
     pub(crate) fn sample(&self, sample: &QuerySample) -> QuerySample {
         let mut sample = sample.clone();
         if self.kind.has_numbers {
@@ -79,7 +79,7 @@ impl Filled {
     }
 }
 
-/// Starts an OpenSearch node with an index like Koha's, in one shard, with records in base64; `None` if it is not
+/// Starts an OpenSearch node with an index like Koha's, in one shard, with records in base64; `None` if OpenSearch is not
 /// available.
 pub(crate) fn koha(file: &Path) -> Option<Filled> {
     let program = NodeProgram::for_koha()?;
@@ -101,7 +101,7 @@ pub(crate) fn koha(file: &Path) -> Option<Filled> {
     })
 }
 
-/// Starts a Solr node with an index like VuFind's, in one shard, with records in ISO 2709; `None` if it is not
+/// Starts a Solr node with an index like VuFind's, in one shard, with records in ISO 2709; `None` if Solr is not
 /// available.
 pub(crate) fn vufind(file: &Path) -> Option<Filled> {
     let nodes = SolrNodes::for_measuring()?;

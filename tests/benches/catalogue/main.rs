@@ -1,6 +1,5 @@
-//! `z3950d` in front of an index like Koha's and one like VuFind's, each compared with the same JSON sent to the
-//! engine: searches with their first ten records, and the records of a set presented by the hundred. Prints the rows
-//! of `BENCHMARKS.md`.
+//! Compares `z3950d` in front of an index like Koha's and an index like VuFind's with the same JSON sent to the engine directly:
+//! searches with their first ten records, and the records of a large set in batches. Prints the rows of `BENCHMARKS.md`.
 //!
 //! ```sh
 //! cargo bench -p z3950-tests --bench catalogue                          # 100,000 artificial records

@@ -20,11 +20,11 @@ use crate::records::QuerySample;
 
 /// The number of records in a Present, and in a request to the engine.
 const PRESENTED: usize = 250;
-/// Koha's index does not return pages beyond this position.
+/// The last position at which Koha's index returns a record.
 const LAST: usize = 10_000;
 
-/// Measures the number of records of a set per second: with Presents, and with requests to the engine for the same
-/// positions, in turn.
+/// Measures how many records of a set arrive per second with Presents, and with requests to the engine for the same
+/// positions. The Presents and the requests alternate.
 pub(crate) async fn measure(
     index: &Filled,
     daemon: &Daemon,
@@ -86,7 +86,7 @@ pub(crate) async fn measure(
     );
 }
 
-/// Presents records of the last set; returns the number of records received.
+/// Presents records of the session's result set; returns the number of records received.
 async fn present(session: &Session, start: usize, count: usize) -> usize {
     let mut options = PresentOptions::default();
     options.record_syntax = Some(USMARC);

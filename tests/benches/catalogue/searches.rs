@@ -1,4 +1,4 @@
-//! Searches with their first ten records.
+//! Measures searches that fetch the first ten records.
 
 use std::path::Path;
 use std::time::Instant;
@@ -20,8 +20,8 @@ use crate::{books, serve};
 /// The number of records fetched with a search.
 const FIRST: usize = 10;
 
-/// Measures searches through `z3950d` and as requests to the engine; returns the path of the latter. Queries with other words are
-/// sent first, because engines are slow in their first minutes.
+/// Measures searches through `z3950d`, and as requests to the engine; returns the path of these requests. Queries with other
+/// words are sent first, because engines are slow in their first minutes.
 pub(crate) async fn measure(
     index: &Filled,
     folder: &Path,
@@ -74,7 +74,7 @@ pub(crate) async fn measure(
     path
 }
 
-/// Returns the path to which `z3950d` sends searches. The bodies are the same as those that the database sends.
+/// Returns the path to which `z3950d` sends searches. Checks that their bodies are those that `database` creates.
 async fn path_of(
     index: &Filled,
     folder: &Path,

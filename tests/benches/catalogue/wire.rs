@@ -1,4 +1,5 @@
-//! Z39.50 over a socket without the overhead of a client, like the direct requests to the engine.
+//! Speaks Z39.50 over a socket without the overhead of a client, for a fair comparison with direct requests to the
+//! engine.
 
 use std::net::SocketAddr;
 

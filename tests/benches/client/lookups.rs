@@ -1,5 +1,5 @@
-//! The same lookups as `zoom/lookups.c` with this project's library, as a user of the library would write them. The benchmark
-//! starts itself again as this program, so that the measured process does nothing else.
+//! Performs the same lookups as `zoom/lookups.c`, but with this project's library, in the way that a user of the library
+//! would write them. The benchmark starts itself again as this program, so that the measured process does nothing else.
 
 use std::process::ExitCode;
 

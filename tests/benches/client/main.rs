@@ -1,5 +1,6 @@
-//! The client compared with zoomsh and the ZOOM C API on the same records and servers, in one run: time, CPU, memory. Prints
-//! figures and ratios, and asserts nothing; `Z3950_BENCH=quick` runs one round. Words after `--` select parts.
+//! Compares the client with zoomsh and the ZOOM C API on the same records and servers, in one run: time, CPU and memory.
+//! Prints figures and ratios, and asserts nothing. `Z3950_BENCH=quick` runs a single round. Words after `--` select parts of
+//! the benchmark.
 //!
 //! Needs `../shared/bench` and `../shared/data/marc`, a C compiler with libyaz, python3, taskset and YAZ; it reports what is
 //! missing. Clients share a core with the server.
@@ -23,14 +24,14 @@ use table::Table;
 use z3950_tests::program::path;
 use z3950_tests::surroundings::command;
 
-/// The amount of measurement, for full and quick runs.
+/// The numbers of repetitions, which differ between full and quick runs.
 #[derive(Clone, Copy)]
 struct Effort {
     rounds: usize,
     /// The number of processes that are run one after the other.
     processes: u32,
     lookups: usize,
-    /// The numbers of lines of the batches.
+    /// The lengths of the batches, in lines.
     inputs: &'static [usize],
 }
 
@@ -124,7 +125,7 @@ fn process(tools: &Tools, programs: &Programs, effort: Effort) {
     table.print();
 }
 
-/// Checks that the command shows a record: a program that fetches nothing would be the fastest.
+/// Prints a message if the command does not show a record, because a program that fetches nothing would be the fastest.
 fn shows_a_record(command: &[PathBuf]) {
     let Some((program, arguments)) = command.split_first() else {
         return;
@@ -138,7 +139,7 @@ fn shows_a_record(command: &[PathBuf]) {
     }
 }
 
-/// Measures many records in one process, over one session and over ten.
+/// Measures many lookups in one process, over one session and over ten.
 fn lookups(tools: &Tools, programs: &Programs, effort: Effort) {
     for sessions in [1, 10] {
         let title = format!("{} lookups, sessions: {sessions}", effort.lookups);

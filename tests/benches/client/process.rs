@@ -1,4 +1,4 @@
-//! Measures the costs of processes, which a small C program starts, and builds YAZ's clients for this run.
+//! Measures the costs of processes, which are started by a small C program, and builds the C programs for this run.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -9,7 +9,7 @@ use z3950_tests::surroundings::command;
 
 use crate::peers::SERVER_CORE;
 
-/// The C programs.
+/// The programs written in C: those that are built for this run, and zoomsh.
 pub(crate) struct Programs {
     measure: PathBuf,
     /// The program for lookups with the ZOOM C API.
@@ -31,7 +31,7 @@ pub(crate) struct Cost {
 }
 
 impl Programs {
-    /// Builds the programs; `None`, with a message, if something is missing.
+    /// Builds the programs. If something is missing, prints a message and returns `None`.
     pub(crate) fn find() -> Option<Self> {
         let zoomsh = z3950_tests::peer::find("zoomsh")?;
         let folder = tempfile::tempdir().expect("a folder");
@@ -70,8 +70,9 @@ impl Programs {
         installed
     }
 
-    /// Runs a program `times` times; `None`, with a message, if a run fails. The program shares a core with the server, because
-    /// waking another core for every request would cost more than the request itself, and is not a cost of the client.
+    /// Runs a program `times` times, and returns its costs. If a run fails, prints a message and returns `None`. The program
+    /// shares a core with the server, because waking another core for every request would cost more than the request itself,
+    /// and is not a cost of the client.
     pub(crate) fn cost<S: AsRef<OsStr>>(&self, times: u32, command: &[S]) -> Option<Cost> {
         let output = z3950_tests::surroundings::command("taskset")
             .args(["-c", SERVER_CORE])

@@ -26,7 +26,7 @@ pub(crate) fn options(cluster: &Cluster, index: &str) -> ClusterOptions {
     ClusterOptions::new("books", addresses.collect())
 }
 
-/// The number of requests in flight, and the number of octets of each; they are the same as in a load.
+/// The number of requests in flight, and the number of octets of each request; both are the same as in a load by `z3950d`.
 const IN_FLIGHT: usize = 4;
 const BODY_OCTETS: usize = 5 << 20;
 /// The number of requests of each connection in a round.

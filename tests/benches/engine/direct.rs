@@ -56,7 +56,7 @@ impl Direct {
         (status, self.body(length).await)
     }
 
-    /// Receives a body of this length, or one in chunks.
+    /// Receives a body of this length, or a chunked body if the length is `None`.
     async fn body(&mut self, length: Option<usize>) -> Vec<u8> {
         if let Some(length) = length {
             let mut body = vec![0; length];

@@ -1,5 +1,5 @@
-//! Measures records at high positions in a large set, and scans: through `z3950d`, and as the requests that it sends
-//! to the engine.
+//! Measures the retrieval of records at high positions in a large set, and scans, through `z3950d` and with the requests
+//! that it sends to the engine.
 
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ use crate::direct::{Direct, percentiles, ratio};
 use crate::records::QuerySample;
 use crate::relay::{Relay, Request};
 
-/// The number of positions, and of scans in each direction.
+/// The number of positions that are measured, and the number of scans in each direction.
 const TIMES: usize = 100;
 /// The relative position in the set around which records are presented: 900,000 in a set of a million.
 const PART: f64 = 0.9;
@@ -105,7 +105,8 @@ struct Times {
 }
 
 impl Times {
-    /// Measures the time of `own`, and of the requests that were sent for it. Which of them goes first alternates.
+    /// Measures the time of `own`, and the time that the engine takes for the requests of the same operation. They
+    /// alternate in going first.
     async fn add<T>(
         &mut self,
         requests: Vec<Request>,

@@ -1,6 +1,5 @@
-//! `z3950d` in front of three nodes of OpenSearch, compared with the same JSON sent to a node: loading, searches with
-//! their first ten records, records at high positions, scans, memory, and a node killed under load. Prints the rows
-//! of `BENCHMARKS.md`.
+//! Compares `z3950d` in front of three OpenSearch nodes with the same JSON sent to a node directly: loading, searches with their
+//! first ten records, records at high positions, scans, memory, and a node killed under load. Prints the rows of `BENCHMARKS.md`.
 //!
 //! ```sh
 //! cargo bench -p z3950-tests --bench engine                                  # 100,000 artificial records
@@ -146,7 +145,7 @@ async fn searches(cluster: &Cluster, daemon: &Daemon, samples: &[QuerySample]) {
 struct TimedSearch {
     begun: Duration,
     took: Duration,
-    /// Whether it found as much as before, or the reason why there was no answer.
+    /// Whether the search found as many records as before, or the reason why there was no answer.
     is_whole: Result<bool, String>,
 }
 

@@ -8,7 +8,8 @@ use z3950_marc::stream::{InputForm, RecordReader};
 use z3950_marc::{Field, Leader, MarcRecord, iso2709};
 use z3950_tests::random::Random;
 
-/// The number of queries of each kind, each with words of a different record. The first half is measured.
+/// The number of queries of each kind, each with words of a different record. Half of the queries are measured; the other
+/// half warm up the engine.
 const QUERIES: usize = 600;
 
 /// Returns the number in an environment variable, or this default.

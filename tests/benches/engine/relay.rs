@@ -80,7 +80,7 @@ async fn relay(
     }
 }
 
-/// Reads requests of HTTP/1.1 with a Content-Length.
+/// Parses HTTP/1.1 requests whose bodies have a Content-Length.
 fn requests(octets: &[u8]) -> Vec<Request> {
     let mut requests = Vec::new();
     let mut rest = octets;

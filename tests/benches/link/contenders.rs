@@ -104,7 +104,7 @@ impl Bench {
         contenders
     }
 
-    /// Returns a command with concurrent lookups in one session, as many as the session allows.
+    /// Returns a command that performs concurrent lookups in a single session, as many at once as the session allows.
     pub(super) fn side_by_side(&self, server: &Peer, port: u16) -> Contender {
         let database = server.database;
         let profile = format!(
@@ -186,7 +186,7 @@ impl Bench {
         file
     }
 
-    /// Returns the records with valid ISBNs.
+    /// Returns a copy of the catalogue in which each record has a valid ISBN.
     pub(super) fn with_isbns(&self, catalogue: &Catalogue) -> Catalogue {
         let octets = fs::read(&catalogue.file).expect("the file exists");
         let mut all = Vec::new();
@@ -262,7 +262,7 @@ pub(super) fn known_item(server: &Peer, number: usize) -> (String, String) {
     (docid, query)
 }
 
-/// Returns the arguments of `lookups`, in C and in Rust.
+/// Returns the arguments of the program `lookups`, which are the same for its versions in C and in Rust.
 pub(super) fn lookup_arguments(
     server: &Peer,
     port: u16,
