@@ -1,5 +1,5 @@
-//! Measures the merge of editions with 200 planted duplicates and 90 near misses in the demo catalogue. `cargo bench -p
-//! z3950-tests --bench merge` prints the rows of `BENCHMARKS.md`.
+//! Measures how well editions are merged in the demo catalogue, to which 200 duplicates and 90 near misses are added. `cargo
+//! bench -p z3950-tests --bench merge` prints the rows of `BENCHMARKS.md`.
 
 use std::collections::BTreeMap;
 use std::time::Instant;

@@ -1,6 +1,6 @@
-//! Measures a custom backend, the example `sqlite`, with 100,000 records: a search and a present of ten records, compared with
-//! the same statements without a server, and with a round trip. `cargo bench -p z3950-tests --bench own_data` prints the rows of
-//! `BENCHMARKS.md`.
+//! Measures a custom backend, the example `sqlite`, with 100,000 records. The time of a search followed by a Present of ten
+//! records is compared with the time of the same SQL statements without a server, plus the time of the round trips. `cargo bench
+//! -p z3950-tests --bench own_data` prints the rows of `BENCHMARKS.md`.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
@@ -13,7 +13,7 @@ use z3950::{Client, Connection, Query};
 use z3950_tests::program;
 use z3950_tests::surroundings::command;
 
-/// The number of records. Each author has the same number of records as there are authors.
+/// The number of records, which are distributed evenly over the authors.
 const RECORDS: u32 = 100_000;
 const AUTHORS: u32 = 1_000;
 /// The number of searches in a round.
@@ -56,7 +56,7 @@ fn main() {
     server.wait().expect("it ended");
 }
 
-/// Starts the example; returns its address.
+/// Starts the example and returns the process and its address.
 fn serve(file: &Path) -> (std::process::Child, String) {
     let mut server = command(program::example("sqlite"))
         .arg(file)
@@ -102,7 +102,7 @@ async fn search_and_present(books: &Connection, author: &str) -> Duration {
     begun.elapsed()
 }
 
-/// Returns the time for the statements of the example, on this thread.
+/// Returns the time that the example's SQL statements take when they are executed directly on this thread.
 fn statements(database: &Database, author: &str) -> Duration {
     let begun = Instant::now();
     let select = "SELECT id FROM books WHERE id IN (SELECT rowid FROM words WHERE words MATCH ?) ORDER BY id";
@@ -117,8 +117,8 @@ fn statements(database: &Database, author: &str) -> Duration {
     begun.elapsed()
 }
 
-/// Returns the time for searches that are refused before any lookup, with as many round trips as
-/// [`search_and_present`] has.
+/// Returns the time of [`TRIPS`] searches that are refused before any lookup. [`search_and_present`] needs the same number of
+/// round trips.
 async fn round_trips(books: &Connection) -> Duration {
     let begun = Instant::now();
     for _ in 0..TRIPS {
@@ -130,7 +130,7 @@ async fn round_trips(books: &Connection) -> Duration {
     begun.elapsed()
 }
 
-/// The number of round trips: one for a search, and one for a present.
+/// The number of round trips of a search and a present.
 const TRIPS: u32 = 2;
 
 /// Returns the median, in microseconds.

@@ -1,7 +1,9 @@
-//! Measures records per second: ISO 2709 parsed without copying, and converted to UTF-8; compares the CPU time of `z3950
-//! convert` with that of yaz-marcdump, and the editing of a file with pymarc's. The words `forms` and `editing` choose a part.
-//! Prints figures without asserting anything. Needs `../shared/data/marc`, bash for measuring the times of programs, and pymarc,
-//! in the environment of Python that `Z3950_SRU_PYTHON` names or for `python3`.
+//! Measures how many records per second are parsed from ISO 2709 without copying, and converted to UTF-8. Compares the CPU time
+//! of `z3950 convert` with that of yaz-marcdump, and the time for editing a file with that of pymarc. The arguments `forms` and
+//! `editing` select a part. Prints figures without asserting anything.
+//!
+//! Needs `../shared/data/marc`, bash for measuring CPU times, and pymarc, either in the Python environment that
+//! `Z3950_SRU_PYTHON` names or for `python3`.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -42,7 +44,7 @@ fn main() {
     }
 }
 
-/// Reads and converts the records of all files.
+/// Measures reading and converting the records of all files.
 fn forms(samples: &[Sample]) {
     let once: usize = samples.iter().map(Sample::records).sum();
     let times = RECORDS.div_ceil(once);
@@ -84,7 +86,7 @@ fn forms(samples: &[Sample]) {
 struct Sample {
     name: String,
     octets: Bytes,
-    /// The character set, as named by yaz-marcdump.
+    /// The name of the character set in yaz-marcdump.
     charset: &'static str,
 }
 
@@ -138,11 +140,11 @@ fn in_memory(what: &str, records: usize, work: impl Fn() -> usize) {
 const EDITED: &str = "loc-utf8.mrc";
 /// The number of records that are edited.
 const EDITS: usize = 10_000;
-/// The new title.
+/// The title that replaces the title of each record.
 const TITLE: &str = "Emma : étude /";
 
-/// A Python program that edits the records with pymarc as [`edit`] does, and prints the processor time in seconds,
-/// without the time of the program's start.
+/// A Python program that edits the records with pymarc in the same way as [`edit`], and prints the CPU time in seconds without
+/// the time for starting Python.
 const PYMARC: &str = r#"
 import sys, time, pymarc
 begin = time.process_time()
@@ -153,7 +155,8 @@ with open(sys.argv[1], "rb") as file, open(sys.argv[2], "wb") as out:
 print(time.process_time() - begin)
 "#;
 
-/// Reads a file, replaces the title of each record, and writes another file, in turn with pymarc.
+/// Measures reading a file, replacing the title of each record and writing another file, alternately with this project and with
+/// pymarc.
 fn editing(octets: &Bytes) {
     let folder = tempfile::tempdir().expect("a directory");
     let [input, ours, theirs] =
@@ -216,7 +219,8 @@ fn edit(input: &Path, output: &Path) -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Converts every file with both programs, discarding the output; yaz-marcdump gets the character set of each file as an option.
+/// Measures the conversion of every file with both programs, discarding the output. The character set of each file is passed to
+/// yaz-marcdump as an option.
 fn beside_yaz(form: &str, files: &[(String, &str)], records: usize) {
     let ours = path("z3950").to_string_lossy().into_owned();
     let ours = files
@@ -242,7 +246,7 @@ fn beside_yaz(form: &str, files: &[(String, &str)], records: usize) {
     println!("  ratio {:.2}", yaz.median() / ours.median());
 }
 
-/// Returns the CPU seconds (user and system) of commands whose output is discarded; `None` if any command fails.
+/// Returns the CPU time (user and system) of commands in seconds, discarding their output, or `None` if any command fails.
 fn cpu_time(commands: &[String]) -> Option<f64> {
     let all = commands.join(" && ");
     let script = format!("TIMEFORMAT='%U %S'; time {{ {all}; }} > /dev/null 2>&1");

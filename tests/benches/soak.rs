@@ -1,8 +1,8 @@
-//! z3950d under ten minutes of load on a saved database of 100,000 records: searches, records, lists of terms and
-//! sorts by four sessions, 4,000 updates and nine reloads. Prints the memory and the number of descriptors every
-//! minute, and finally the memory as a multiple of the memory after loading. Nothing is asserted.
+//! Runs z3950d under load for ten minutes with a saved database of 100,000 records. Four sessions search, retrieve records, scan
+//! and sort, while 4,000 updates and nine reloads are made. Prints the memory and the number of file descriptors every minute,
+//! and finally the memory as a multiple of the memory after loading. Nothing is asserted.
 //!
-//! `Z3950_BENCH=quick` reduces everything to a tenth. Words after `--` are passed to z3950d as further arguments.
+//! `Z3950_BENCH=quick` reduces everything to a tenth. Arguments after `--` are passed on to z3950d.
 
 #[path = "server/peers.rs"]
 #[expect(dead_code, reason = "only the records are needed here")]
@@ -215,7 +215,7 @@ impl Soak<'_> {
         Ok(())
     }
 
-    /// Asks the server to reload, distributed evenly over the time until the end.
+    /// Requests reloads of the server, distributed evenly over the time until `end`.
     async fn reload(&self, server: &Daemon, end: Instant) {
         let pause = self.size.time / (self.size.reloads + 1);
         for _ in 0..self.size.reloads {

@@ -1,9 +1,10 @@
-//! z3950d under storms: half-open connections, resets, slow octets, huge announced lengths, deep queries. Meanwhile, a
-//! well-behaved client measures the time of its searches. Prints figures next to the target of 100 ms without asserting anything.
+//! Measures z3950d under storms of half-open connections, resets, slow octets, huge announced lengths and deep queries. During
+//! each storm, a well-behaved client measures the time of its searches. Prints figures next to the target of 100 ms without
+//! asserting anything.
 //!
-//! The load and the server are separate processes. A word after `--` selects the storms whose names begin with it.
-//! `Z3950_BENCH=quick` reduces each storm to a tenth of its size. A storm that runs out of file descriptors is scaled down, with
-//! a message.
+//! The load generator and the server are separate processes. Arguments after `--` select the storms whose names begin with them.
+//! `Z3950_BENCH=quick` reduces each storm to a tenth of its size. A storm that runs out of file descriptors is scaled down, and a
+//! message reports this.
 
 #[path = "storms/fair.rs"]
 mod fair;
@@ -21,13 +22,13 @@ use partner::{Partner, Process, TERM, deep_query, init, search};
 use z3950_asn1::apdu::{Apdu, Query};
 use z3950_asn1::codec::{decode, encode};
 
-/// The maximum time that the well-behaved client should have to wait.
+/// The time that the well-behaved client should have to wait at most.
 const AIM: Duration = Duration::from_millis(100);
 
 /// The duration of storms that do not end by themselves.
 const STORM: Duration = Duration::from_secs(5);
 
-/// A storm against a server, with a size and a duration. Returns a description of what was sent.
+/// A function that runs a storm against a server with a size and a duration, and returns a description of what was sent.
 type Storm = fn(SocketAddr, usize, Duration) -> String;
 
 fn main() {
@@ -112,12 +113,13 @@ fn calm(_: SocketAddr, _: usize, time: Duration) -> String {
     "nothing".to_owned()
 }
 
-/// Opens connections that send part of an Init and then nothing more; at most as many as there are file descriptors.
+/// Opens connections that send part of an Init and then nothing more. Their number is limited by the number of file descriptors.
 fn half_open(address: SocketAddr, size: usize, time: Duration) -> String {
     let held = connections(address, size);
     let count = held.len();
     thread::sleep(time);
-    // Before the server admits a new client, it counts the other connections, so the time that a newcomer waits is measured too.
+    // Before the server admits a new client, it counts the other connections. The waiting time of a newcomer is therefore
+    // measured too.
     let asked = Instant::now();
     let newcomer = Partner::open(address);
     let newcomer = match newcomer {
@@ -157,7 +159,7 @@ fn reset(address: SocketAddr, size: usize, time: Duration) -> String {
     })
 }
 
-/// Runs clients that repeatedly send an Init, at one octet every 10 ms.
+/// Runs clients that repeatedly send an Init at a rate of one octet every 10 ms.
 fn slow_octets(address: SocketAddr, size: usize, time: Duration) -> String {
     let mut held = connections(address, size);
     let init = init();

@@ -36,7 +36,7 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// Adds the packages in a folder, apart from those for fuzzing.
+/// Adds the packages in a folder and its subfolders, apart from packages for fuzzing.
 fn add_packages(folder: &Path, packages: &mut Vec<PathBuf>) -> io::Result<()> {
     if folder.ends_with("fuzz") || folder.ends_with("target") {
         return Ok(());

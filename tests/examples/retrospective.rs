@@ -1,12 +1,12 @@
-//! Simulates retrospective conversion: completes 500 brief or damaged records with `z3950 lookup --input` from a `z3950d` that
-//! serves the full records, and compares the records found by their control numbers.
+//! Simulates a retrospective conversion. `z3950 lookup --input` completes 500 brief or damaged records from a `z3950d` that
+//! serves the full records, and the control numbers of the records found are compared with the expected ones.
 //!
 //! ```text
 //! cargo run -p z3950-tests --example retrospective [FOLDER]
 //! ```
 //!
 //! The folder contains MARC records; the default is `../shared/data/marc`. Each record with a number in 010, 020, 022 or 035 is
-//! used in several states; in all of them, its control number is missing in 001.
+//! used in several states, always without its control number in 001.
 
 use std::collections::{BTreeMap, HashSet};
 use std::error::Error;
@@ -39,7 +39,7 @@ struct Outcomes {
     records: usize,
     right: usize,
     wrong: usize,
-    /// The number of records for which `--best` had to choose among several.
+    /// The number of records for which `--best` had to choose between several records found.
     chosen: usize,
     no_match: usize,
     not_sent: usize,
@@ -162,7 +162,7 @@ fn print(state: &str, outcomes: &Outcomes) {
     );
 }
 
-/// Returns the records with a control number in all files of a folder.
+/// Returns the records that have a control number from all files in a folder.
 fn records(folder: &Path) -> Result<Vec<MarcRecord>, Box<dyn Error>> {
     let mut paths: Vec<PathBuf> = fs::read_dir(folder)?
         .map(|entry| entry.map(|entry| entry.path()))

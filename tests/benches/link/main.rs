@@ -1,9 +1,10 @@
-//! The client through a slow link, compared with zoomsh, yaz-client and the ZOOM C API on the same records and servers, in one
-//! run: times in round trips, and as multiples of the other programs' times. Prints figures without asserting anything;
-//! `Z3950_BENCH=quick` runs one round. Words after `--` select parts.
+//! Measures the client over a slow link and compares it with zoomsh, yaz-client and the ZOOM C API, with the same records and
+//! servers in one run. Prints times in round trips, and as multiples of the other programs' times, without asserting anything.
+//! `Z3950_BENCH=quick` runs one round. Arguments after `--` select the parts to run.
 //!
-//! The link is a relay on loopback with a delay and a limit on octets per second. `Z3950_BEFORE` may name an earlier build of
-//! this project's program, which is then included in every table. The requirements are those of the benchmark `client`.
+//! The link is simulated by a relay on loopback that delays octets and limits their rate. `Z3950_BEFORE` may name an earlier
+//! build of this project's program, which is then included in every table. The required programs and files are those of the
+//! benchmark `client`.
 
 mod contenders;
 #[path = "../client/lookups.rs"]
@@ -30,7 +31,7 @@ use relay::{Link, Relay, Traffic};
 use table::{median, short};
 use z3950_tests::program::path;
 
-/// The amount of measurement.
+/// The number of times each measurement is repeated.
 #[derive(Clone, Copy)]
 struct Effort {
     rounds: usize,
@@ -38,7 +39,7 @@ struct Effort {
     long_rounds: usize,
 }
 
-/// The number of records in the catalogue, named `rec0000001` and so on.
+/// The number of records in the catalogue. Their control numbers are `rec0000001` and so on.
 const RECORDS: usize = 1_000;
 const LOOKUPS: usize = 40;
 const ISBNS: usize = 1_000;
@@ -104,7 +105,7 @@ struct Bench {
 type Figure = (f64, Traffic);
 
 impl Bench {
-    /// Measures one record in a new process through a link of 100 ms.
+    /// Measures the retrieval of one record by a new process over a link with a round trip of 100 ms.
     fn processes(&self) {
         let link = slow(100);
         for server in self.servers() {
@@ -125,7 +126,7 @@ impl Bench {
         }
     }
 
-    /// Measures many lookups in one session through a link of 100 ms.
+    /// Measures many lookups in one session over a link with a round trip of 100 ms.
     fn session(&self) {
         for server in self.servers() {
             let relay = Relay::to(server.port, slow(100));
@@ -147,7 +148,7 @@ impl Bench {
         }
     }
 
-    /// Measures a file of ISBNs in several sessions through a link of 50 ms.
+    /// Measures the lookup of a file of ISBNs in several sessions over a link with a round trip of 50 ms.
     fn isbns(&self) {
         let catalogue = self.with_isbns(&self.tools.catalogue(RECORDS));
         let Some(server) = self.tools.z3950d(&catalogue) else {
@@ -187,7 +188,7 @@ impl Bench {
         );
     }
 
-    /// Measures all records of a large result set through a link of 50 ms and 100 Mbit/s.
+    /// Measures the retrieval of all records of a large result set over a link with a round trip of 50 ms and 100 Mbit/s.
     fn large(&self) {
         let Some(server) = self.tools.z3950d(&self.tools.catalogue(LARGE)) else {
             return;
@@ -236,7 +237,7 @@ impl Bench {
         );
     }
 
-    /// Measures the retrieval of all records of the large result set without a link.
+    /// Measures the retrieval of one record by a new process, and of many records in one session, without a slow link.
     fn loopback(&self) {
         for server in self.servers() {
             let contenders = self.one_record(&server, server.port);
@@ -266,8 +267,8 @@ fn slow(milliseconds: u64) -> Link {
     }
 }
 
-/// Prints a table with a row for each contender: its time, further figures, and its time as a multiple of that of the contender
-/// `base`.
+/// Prints a table with a row for each contender: its time, further figures, and its time divided by the time of the contender
+/// named `base`.
 fn print(
     title: &str,
     aim: &str,

@@ -1,4 +1,4 @@
-//! A slow link on loopback: a relay that delays octets and limits their number per second.
+//! A slow link, simulated by a relay on loopback that delays octets and limits their number per second.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
@@ -15,7 +15,7 @@ pub(crate) struct Link {
     pub(crate) rate: Option<f64>,
 }
 
-/// A running relay; it ends with the process.
+/// A relay that runs until the process ends.
 pub(crate) struct Relay {
     pub(crate) port: u16,
     traffic: Arc<Mutex<Traffic>>,
@@ -38,7 +38,7 @@ impl Traffic {
 }
 
 impl Relay {
-    /// Starts a relay to a port on this machine.
+    /// Starts a relay that forwards connections to the port `server` on this machine.
     pub(crate) fn to(server: u16, link: Link) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
         let port = listener.local_addr().expect("its address").port();
@@ -74,7 +74,7 @@ impl Relay {
 /// One direction of a link.
 struct Wire {
     link: Link,
-    /// The time at which the wire will have sent all octets given to it so far.
+    /// The time at which the wire will have finished sending the octets that it has accepted so far.
     free: Mutex<Instant>,
     traffic: Option<Arc<Mutex<Traffic>>>,
 }
@@ -88,7 +88,7 @@ impl Wire {
         }
     }
 
-    /// Returns the time at which octets given to the wire at time `at` have been sent.
+    /// Accepts octets at time `at`, and returns the time at which the wire has finished sending them.
     fn take(&self, at: Instant, octets: usize) -> Instant {
         let mut free = lock(&self.free);
         let began = at.max(*free);
@@ -112,13 +112,13 @@ impl Wire {
 
 /// The maximum number of octets that are sent as a unit.
 const CHUNK: usize = 16 << 10;
-/// The maximum time that octets may wait for the wire; a faster sender is held back.
+/// The maximum time for which octets may be queued for the wire. A sender that would exceed it is delayed.
 const QUEUE: Duration = Duration::from_millis(20);
 
-/// Octets and their time of arrival; empty octets mark the end of the stream.
+/// The time at which octets arrive, and the octets. An empty vector marks the end of the stream.
 type Arrival = (Instant, Vec<u8>);
 
-/// Passes octets on in one direction of a connection, which begins at time `connected`.
+/// Forwards octets in one direction of a connection that is established at time `connected`.
 fn pump(mut from: TcpStream, to: TcpStream, wire: Arc<Wire>, connected: Instant) {
     let (sender, receiver) = channel();
     let sending = Arc::clone(&wire);

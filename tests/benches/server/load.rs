@@ -1,4 +1,4 @@
-//! Puts load on a server with `zbench`, the same load generator for every server.
+//! Generates load on a server with `zbench`, which is used for every server.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read};
@@ -8,7 +8,7 @@ use z3950_tests::surroundings::command;
 
 use crate::peers::{LOAD_CORE, Peer, Tools};
 
-/// The operation that is repeated.
+/// An operation that is repeated, and the number of connections that repeat it.
 #[derive(Clone)]
 pub(crate) struct Load {
     /// The mode of `zbench`: `retr`, `kept`, `piggy`, `search`, `scan` or `present`.
@@ -59,7 +59,7 @@ impl Load {
         self
     }
 
-    /// Runs the load for this number of seconds; `None`, with a message, if answers are missing or wrong.
+    /// Runs the load for this number of seconds. Prints a message and returns `None` if answers are missing or wrong.
     pub(crate) fn run(&self, tools: &Tools, peer: &Peer, seconds: f64) -> Option<Measured> {
         let output = command("taskset")
             .args(["-c", LOAD_CORE])
@@ -106,8 +106,8 @@ impl Load {
     }
 }
 
-/// Opens this number of sessions, measures a figure while they are idle, and then searches once in each. Returns the median
-/// latency in microseconds, and the figure.
+/// Opens this number of sessions, calls `figure` while they are idle, and then searches once in each session. Returns the median
+/// latency in microseconds and the value of `figure`.
 pub(crate) fn idle<T>(
     tools: &Tools,
     peer: &Peer,

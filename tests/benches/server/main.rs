@@ -1,8 +1,9 @@
-//! z3950d compared with YAZ's and Zebra's servers on the same records under the same load, in one run: throughput, latency,
-//! loading, memory. Prints figures and ratios without asserting anything; `Z3950_BENCH=quick` runs one round with smaller files.
+//! Compares z3950d with YAZ's and Zebra's servers, using the same records and the same load in one run: throughput, latency,
+//! loading time and memory. Prints figures and ratios without asserting anything. `Z3950_BENCH=quick` runs one round with smaller
+//! files.
 //!
-//! Needs `../shared/bench` and `../shared/data/marc`, a C compiler with libyaz, python3, taskset, YAZ and Zebra; it reports what
-//! is missing. Server and load are pinned to one core each.
+//! Needs `../shared/bench` and `../shared/data/marc`, a C compiler with libyaz, python3, taskset, YAZ and Zebra, and reports
+//! which of these are missing. The server and the load generator are each pinned to one core.
 
 mod load;
 mod peers;
@@ -17,14 +18,14 @@ use peers::{Catalogue, Peer, Tools};
 use sru::{SruLoad, SruMeasured};
 use table::Table;
 
-/// The amount of measurement, for full and quick runs.
+/// The number of rounds and the amounts of data, for full and quick runs.
 #[derive(Clone, Copy)]
 struct Effort {
     rounds: usize,
     seconds: f64,
     records: usize,
     sessions: usize,
-    /// The numbers of records with which the growth of costs is measured.
+    /// The numbers of records for which [`growth`] measures the costs.
     growth: &'static [usize],
 }
 
@@ -68,7 +69,7 @@ fn main() {
     }
 }
 
-/// Returns a known-item query that each server understands; with yaz-ztest, a numeric term is the number of hits.
+/// Returns a query for a known item that the server understands. For yaz-ztest, a numeric term is the number of hits to return.
 fn known_item(peer: &str) -> &'static str {
     match peer {
         "yaz-ztest -S" | "yaz-ztest -T" | "zcanned" => "@attr 1=12 1",
@@ -160,7 +161,7 @@ fn kept_open() -> [(&'static str, Load); 4] {
     ]
 }
 
-/// Measures throughput with copies of yaz-ztest's record, so that both servers send the same octets.
+/// Measures throughput with copies of yaz-ztest's record, so that both servers return the same record.
 fn same_record(tools: &Tools, effort: Effort) {
     let Some(ztest) = tools.ztest("-S") else {
         return;
@@ -188,7 +189,7 @@ fn same_record(tools: &Tools, effort: Effort) {
     table.print();
 }
 
-/// Measures SRU: searchRetrieve with MARCXML.
+/// Measures searchRetrieve requests for records in MARCXML.
 fn sru(tools: &Tools, effort: Effort) {
     let catalogue = tools.catalogue(1_000);
     let peers: Vec<Peer> = [
@@ -266,7 +267,7 @@ fn query_mix(catalogue: &Catalogue) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Measures queries and Scan on many records. The latency is printed without the round trip, which is measured with zcanned.
+/// Measures queries and Scan on many records. The round trip is measured with zcanned and subtracted from the printed latencies.
 fn queries(tools: &Tools, effort: Effort) {
     let catalogue = tools.catalogue(effort.records);
     let peers: Vec<Peer> = [
@@ -313,7 +314,7 @@ fn queries(tools: &Tools, effort: Effort) {
     table.print();
 }
 
-/// Measures the time from the file to the first answer.
+/// Measures the time from the start with a file of records to the first answer, and the memory used.
 fn loading(tools: &Tools, effort: Effort) {
     let catalogue = tools.catalogue(effort.records);
     let title = format!(
@@ -392,7 +393,7 @@ fn idle(tools: &Tools, effort: Effort) {
     table.print();
 }
 
-/// Measures how costs grow with the number of records, in one round.
+/// Measures in one round how costs grow with the number of records.
 fn growth(tools: &Tools, effort: Effort) {
     let effort = Effort {
         rounds: 1,

@@ -1,4 +1,4 @@
-//! The servers that are compared, each on its own port, and the tools and records for them.
+//! The servers that are compared, each listening on a separate port, and the tools and records that they need.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -83,7 +83,7 @@ impl Peer {
 }
 
 impl Tools {
-    /// Builds the tools; `None`, with a message, if something is missing.
+    /// Builds the tools. Prints a message and returns `None` if something is missing.
     pub(crate) fn find() -> Option<Self> {
         let sources = crate::shared().join("bench");
         let folder = tempfile::tempdir().expect("a folder");
@@ -141,7 +141,7 @@ impl Tools {
         catalogue
     }
 
-    /// Returns a file with copies of yaz-ztest's first record, each with its own number.
+    /// Writes a file with copies of yaz-ztest's first record, each with a different control number.
     pub(crate) fn like_ztest(&self, ztest: &Peer, records: usize) -> Option<Catalogue> {
         let output = command(path("z3950"))
             .args(["search", &format!("127.0.0.1:{}/Default", ztest.port)])
@@ -165,7 +165,7 @@ impl Tools {
         self.ours(Some(catalogue), true)
     }
 
-    /// Starts this project's server on all cores, to measure the duration of loading.
+    /// Starts this project's server on all cores, to measure how long it takes to load the records.
     pub(crate) fn z3950d_unpinned(&self, catalogue: &Catalogue) -> Option<Peer> {
         self.ours(Some(catalogue), false)
     }
@@ -198,7 +198,7 @@ impl Tools {
         })
     }
 
-    /// Starts a responder with canned answers, which gives an upper bound for this machine.
+    /// Starts a responder that sends prepared answers. Its results are an upper bound for this machine.
     pub(crate) fn zcanned(
         &self,
         catalogue: &Catalogue,
@@ -216,7 +216,7 @@ impl Tools {
         })
     }
 
-    /// Starts yaz-ztest: `-S` for one process, `-T` for threads.
+    /// Starts yaz-ztest with the option `-S` (one process) or `-T` (threads).
     pub(crate) fn ztest(&self, model: &'static str) -> Option<Peer> {
         let program = z3950_tests::peer::find("yaz-ztest")?;
         let name = if model == "-T" {
@@ -234,7 +234,7 @@ impl Tools {
         })
     }
 
-    /// Starts zebrasrv in one process, on records that zebraidx has indexed.
+    /// Starts zebrasrv in one process, with the records indexed by zebraidx.
     pub(crate) fn zebra(&self, catalogue: &Catalogue) -> Option<Peer> {
         let program = z3950_tests::peer::find("zebrasrv")?;
         if !self.registers.borrow().contains_key(&catalogue.records) {
@@ -251,7 +251,7 @@ impl Tools {
         })
     }
 
-    /// Rebuilds Zebra's index; returns the time this took.
+    /// Rebuilds Zebra's index and returns the time that this took.
     pub(crate) fn zebraidx(&self, catalogue: &Catalogue) -> Option<Duration> {
         let program = z3950_tests::peer::find("zebraidx")?;
         let register = self
@@ -334,7 +334,7 @@ fn on_core(program: &Path) -> Command {
     command
 }
 
-/// Starts a server and waits for its answer to Init.
+/// Starts a server and waits until it answers an Init.
 fn start(
     name: &'static str,
     database: &'static str,
@@ -378,7 +378,7 @@ fn start(
 }
 
 fn answers(port: u16) -> bool {
-    /// An Init of versions 1 to 3.
+    /// An initRequest that proposes versions 1 to 3.
     const INIT: &[u8] = b"\xb4\x1a\x83\x02\x00\xe0\x84\x03\x00\xe9\xa2\x85\x04\x04\x00\x00\x00\
         \x86\x04\x04\x00\x00\x00\x9f\x6e\x0281";
     let Ok(mut stream) = TcpStream::connect((Ipv4Addr::LOCALHOST, port)) else {

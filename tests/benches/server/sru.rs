@@ -1,5 +1,5 @@
-//! Load over SRU connections that are kept open. Threads on the load's core send one GET after another and read each answer
-//! completely.
+//! Generates load over SRU connections that are kept open. Threads on the load generator's core send one GET after another and
+//! read each answer completely.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
@@ -24,12 +24,12 @@ pub(crate) struct SruLoad {
 /// The result of a measurement.
 pub(crate) struct SruMeasured {
     pub(crate) per_second: f64,
-    /// The throughput, counting complete answers, in 10^6 octets per second.
+    /// The throughput in 10^6 octets per second, counting only complete answers.
     pub(crate) megabytes: f64,
 }
 
 impl SruLoad {
-    /// Creates a load; `query` is in PQF.
+    /// Creates a load with a query in PQF.
     pub(crate) fn new(connections: usize, query: &str, records: u64, count: usize) -> Self {
         Self {
             connections,
@@ -39,7 +39,7 @@ impl SruLoad {
         }
     }
 
-    /// Runs the load for this number of seconds; `None`, with a message, if answers are missing or wrong.
+    /// Runs the load for this number of seconds. Prints a message and returns `None` if answers are missing or wrong.
     pub(crate) fn run(&self, peer: &Peer, seconds: f64) -> Option<SruMeasured> {
         // Threads inherit the core to which their parent is pinned, so this thread is pinned before it starts others.
         let is_pinned = pin(LOAD_CORE);
@@ -118,7 +118,7 @@ impl SruLoad {
             body.resize(length, 0);
             reader.read_exact(&mut body)?;
             let text = std::str::from_utf8(&body).map_err(std::io::Error::other)?;
-            // A diagnostic in place of a record also has a recordPosition, so the leaders are counted, which only records have.
+            // A diagnostic in place of a record also has a recordPosition. Only records have leaders, so these are counted.
             let found = text.matches("<leader>").count();
             if found != self.count {
                 let words = format!("{found} records instead of {}: {text}", self.count);
@@ -131,8 +131,8 @@ impl SruLoad {
     }
 }
 
-/// Returns the parameter that requests MARCXML. For zebrasrv it is empty, because zebrasrv sends MARCXML by default, and refuses
-/// the name of the schema unless it is configured to convert records, which takes longer.
+/// Returns the parameter that requests MARCXML. It is empty for zebrasrv, which sends MARCXML by default. zebrasrv refuses the
+/// name of the schema unless it is configured to convert records, which takes longer.
 fn schema(peer: &Peer) -> &'static str {
     match peer.name {
         "zebrasrv -S" => "",
@@ -140,7 +140,7 @@ fn schema(peer: &Peer) -> &'static str {
     }
 }
 
-/// Restricts this thread, and the threads that it starts, to these cores.
+/// Restricts this thread, and the threads that it starts, to these cores. Returns whether this succeeded.
 fn pin(cores: &str) -> bool {
     let process = std::process::id().to_string();
     let pinned = command("taskset").args(["-pc", cores, &process]).output();

@@ -23,14 +23,15 @@ impl Table {
         }
     }
 
-    /// Marks the last server as one that only measures the round trip, which is subtracted from the figures of the other servers.
+    /// Marks the last server as one that only measures the round trip. Its time is subtracted from the figures of the other
+    /// servers.
     pub(crate) fn less_the_last(mut self) -> Self {
         self.less_the_last = true;
         self
     }
 
-    /// Adds a row with the operation, the unit and each server's figures. From the second server on, a figure is followed by its
-    /// ratio: the first server's figure divided by it.
+    /// Adds a row with the operation, the unit and each server's figures. From the second server on, each figure is followed by a
+    /// ratio: the first server's figure divided by this server's figure.
     pub(crate) fn row(&mut self, title: &str, unit: &str, figures: &[Vec<f64>]) {
         let medians: Vec<Option<f64>> = figures.iter().map(|figures| median(figures)).collect();
         let round_trip = if self.less_the_last {

@@ -1,5 +1,5 @@
-//! Measures two clients while many others send expensive queries: one searches for words that contain a letter, the other for
-//! single records.
+//! Measures two clients while many others send expensive queries. One of the two searches for words that contain a letter, the
+//! other for single records.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -17,11 +17,11 @@ use crate::partner::{Partner, Process, TERM, search};
 const RECORDS: usize = 100_000;
 const CLIENTS: usize = 20;
 
-/// A query for all words with a letter; it takes about 50 ms on an idle machine.
+/// A query for all words that contain a letter. It takes about 50 ms on an idle machine.
 const TRUNCATION: &str = "@attr 1=4 @attr 5=3 e";
 const KNOWN_ITEM: &str = "@attr 1=12 rec0004711";
 
-/// Measures both clients alone and together with the others, and then a query of 999 proximity operators.
+/// Measures both clients alone and together with the other clients, and finally a query with 999 proximity operators.
 pub(crate) fn measure(quick: bool) {
     let (records, time) = if quick {
         (RECORDS / 10, Duration::from_secs(2))
@@ -130,7 +130,7 @@ fn row(name: &str, mut waits: Vec<f64>) {
     );
 }
 
-/// Connects a client that waits for as long as an operation may take.
+/// Connects a client whose read timeout is longer than any operation may take.
 fn patient(address: SocketAddr) -> Partner {
     let client = Partner::open(address).expect("a session");
     let most = Some(Duration::from_secs(120));
@@ -138,7 +138,7 @@ fn patient(address: SocketAddr) -> Partner {
     client
 }
 
-/// Sends a query; returns the time until the answer, in seconds, and the kind of answer.
+/// Sends a query. Returns the time until the answer in seconds, and the kind of answer.
 fn asked(client: &mut Partner, query: &[u8]) -> (f64, &'static str) {
     let begun = Instant::now();
     client.send(query).expect("sent");
@@ -166,7 +166,7 @@ fn query(text: &str) -> Vec<u8> {
     encode(&Apdu::SearchRequest(request)).expect("encodes")
 }
 
-/// Returns a query of this many operators, nested in their first operands.
+/// Returns a query with this many operators, each nested in the first operand of the one before.
 fn nested(operator: &str, term: &str, operators: usize) -> String {
     let terms = vec![term; operators + 1].join(" ");
     format!("{} {terms}", vec![operator; operators].join(" "))
@@ -177,7 +177,7 @@ fn proximity() -> Vec<u8> {
     query(&nested("@prox 0 9 0 2 k 2", "@attr 1=4 the", 999))
 }
 
-/// Returns a query with a thousand different truncations, most of which find every record.
+/// Returns a query that combines several hundred different truncations with "or". Most of the truncations find every record.
 fn or_chain() -> Vec<u8> {
     let letters = || (b'a'..=b'z').map(char::from);
     let pairs = letters().flat_map(|one| letters().map(move |other| format!("{one}{other}")));

@@ -1,4 +1,4 @@
-//! Fuzzes the client's session, which interprets octets as the server's answers to Init, Search and Present, in memory and
+//! Fuzzes the client's session: arbitrary octets are read as the server's answers to Init, Search and Present, in memory and
 //! without waiting.
 #![no_main]
 

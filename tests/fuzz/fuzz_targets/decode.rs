@@ -1,4 +1,4 @@
-//! Fuzzes the decoder: a decoded value must encode, and decode again to the same value.
+//! Fuzzes the decoder: a decoded value must be encodable, and the encoding must be decoded to the same value.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,5 @@
-//! Fuzzes URLs of all schemes: errors must be positioned within the text, lenient mode must accept everything that strict mode
-//! accepts, and the canonical form must be parsed as the same URL.
+//! Fuzzes URLs of all schemes. Errors must be positioned within the text, lenient mode must accept everything that strict mode
+//! accepts, and the canonical form must be parsed to the same URL.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! Fuzzes queries in every language: errors must be positioned within the text, and a printed query must be parsed as the same
+//! Fuzzes queries in every language. Errors must be positioned within the text, and a printed query must be parsed to the same
 //! query.
 #![no_main]
 
@@ -21,7 +21,7 @@ fuzz_target!(|text: &str| {
         let printed = query.to_string();
         assert_eq!(DIALECTS.read(Language::Pqf, &printed).as_ref(), Ok(&query), "{printed}");
         if let Ok(printed) = DIALECTS.to_ccl(&query) {
-            // CCL does not keep the order of attributes, so the two texts in CCL are compared, and not the two queries.
+            // CCL does not preserve the order of attributes, so the CCL texts are compared instead of the queries.
             let again = DIALECTS.read(Language::Ccl, &printed).expect("written by us");
             assert_eq!(DIALECTS.to_ccl(&again).as_ref(), Ok(&printed));
         }

@@ -1,5 +1,5 @@
-//! Fuzzes files of records; the first octet selects the form. Each record that can be read is written in all forms, its holdings
-//! are read, and its ISO 2709 form is read back.
+//! Fuzzes files of records. The first octet selects the format. Each record that can be read is written in all formats, its
+//! holdings are read, and its ISO 2709 form is read back.
 #![no_main]
 
 use bytes::Bytes;
@@ -21,13 +21,13 @@ fuzz_target!(|octets: &[u8]| {
     let Some((first, octets)) = octets.split_first() else { return };
     let form = FORMS[usize::from(*first) % FORMS.len()];
     for found in RecordReader::new(octets, form) {
-        // A compressed file is refused, so no records can be read from it.
+        // Reading a compressed file fails, so there are no records.
         let Ok(found) = found else { break };
         assert!(found.notes.len() <= MAX_NOTES + 1);
         let Ok(record) = found.record else { continue };
         let _ = holdings::table(&holdings::of_marc(&record));
         for form in Form::ALL {
-            // A form may refuse a record that it cannot hold.
+            // A format may be unable to represent a record.
             let _ = form.write(&record, &mut Vec::new());
         }
         if let Ok(written) = iso2709::encode(&record) {

@@ -1,4 +1,4 @@
-//! Fuzzes the server's session: an accepted Init, followed by arbitrary frames.
+//! Fuzzes the server's session with an Init that is accepted, followed by arbitrary frames.
 #![no_main]
 
 use std::pin::pin;
@@ -17,7 +17,7 @@ static TARGET: LazyLock<Arc<Target>> = LazyLock::new(|| {
     Arc::new(Target::new(backend, Limits::default()))
 });
 
-/// An Init as sent by yaz-client, without the implementation name.
+/// The Init that yaz-client sends, without the implementation name.
 const INIT: [u8; 23] = [
     0xb4, 0x15, 0x83, 2, 0, 0xe0, 0x84, 3, 0, 0xe9, 0xa2, 0x85, 4, 4, 0, 0, 0, 0x86, 4, 4, 0, 0, 0,
 ];

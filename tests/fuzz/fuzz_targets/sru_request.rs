@@ -1,4 +1,4 @@
-//! Fuzzes SRU requests; the first octet selects parameters or SOAP. A request that can be read is written and read back.
+//! Fuzzes SRU requests. The first octet selects URL parameters or SOAP. A request that can be read is written and read back.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! Fuzzes SRU answers. An answer that can be read is written and read back.
+//! Fuzzes SRU responses. A response that can be read is written and read back.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -9,8 +9,8 @@ fuzz_target!(|octets: &[u8]| {
     let limits = SruLimits::default();
     let _ = ZeeRex::from_xml(octets.to_vec(), &limits);
     let Ok(response) = Response::from_xml(octets.to_vec(), &limits) else { return };
-    // A description that was read without a response is written in one, which adds three elements around it, so the limits are
-    // higher here.
+    // An explain record that was read without a response around it is written inside a response. This adds three levels of
+    // elements, so the limits are higher here.
     let deeper = {
         let mut limits = SruLimits::default();
         limits.depth += 8;
