@@ -1,6 +1,6 @@
-//! Judges clients by Z39.50-2003. An observer compares the messages of clients with rules, each of which cites a section of the
-//! standard. For each session, it reports the rules that were kept, the rules that were broken with the octets that broke them,
-//! and the client's reactions to faults of the server.
+//! Judges clients by Z39.50-2003. An observer checks the messages of clients against rules, each of which cites a section of the
+//! standard. For each session, it reports the rules that were kept, the rules that were broken, together with the octets that
+//! broke them, and the client's reactions to faults of the server.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -45,8 +45,8 @@ pub use self::report::{ClientFinding, ClientReport, JudgedSession, RuleCount};
 pub use self::rules::rules;
 use z3950_server::{Observer, Peer, SessionTotals};
 
-/// Judges the messages of clients, as an [`Observer`] of all sessions. Neither HTTP sessions nor sessions of the server with
-/// itself are judged.
+/// Judges the messages of clients, as an [`Observer`] of all sessions. HTTP sessions, and sessions that the server opens with
+/// itself, are not judged.
 #[derive(Debug)]
 pub struct ClientJudge {
     limits: JudgeLimits,
@@ -119,7 +119,7 @@ impl Observer for ClientJudge {
         self.lock().open.insert(session, conversation);
     }
 
-    /// Ignores sessions of the server with itself, which do not show the client's behaviour.
+    /// Ignores sessions that the server opens with itself, because they do not show the behaviour of a client.
     fn opened_within(&self, _: u64, _: Peer) {}
 
     fn received(&self, session: u64, octets: &[u8], apdu: Result<&Apdu, &DecodeError>) {

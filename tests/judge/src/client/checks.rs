@@ -55,7 +55,7 @@ struct Judged<'a> {
 }
 
 impl Judged<'_> {
-    /// Records whether the request keeps a rule; `came` describes the request if it does not.
+    /// Records whether the request keeps a rule. If it does not, `came` describes what the request contains.
     fn mark(&mut self, rule: RuleId, is_kept: bool, came: impl FnOnce() -> String) {
         self.sheet.mark(self.message, rule, is_kept, came);
     }
@@ -79,7 +79,7 @@ impl Judged<'_> {
         }
     }
 
-    /// Checks closeReason, and whether the version has Close (Z39.50-2003 §3.2.11).
+    /// Checks closeReason, and whether the version in force defines Close (Z39.50-2003 §3.2.11).
     fn close(&mut self, close: &Close) {
         let reason = close.close_reason.0;
         self.mark(RuleId::CloseReason, (0..=9).contains(&reason), || {

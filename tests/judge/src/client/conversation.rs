@@ -19,14 +19,14 @@ use z3950_server::metrics::SessionEnd;
 /// The maximum number of characters of a client's name.
 const MAX_NAME: usize = 200;
 
-/// Limits on the data that a judge keeps about sessions. When a limit has been reached, further sessions and findings are only
-/// counted.
+/// Limits on the data that a judge stores about sessions. When a limit has been reached, further sessions and findings are
+/// counted but not stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct JudgeLimits {
     /// The maximum number of sessions that are reported individually; by default, 500.
     pub sessions: usize,
-    /// The maximum number of octets that are stored of the message with which a session first breaks a rule; by default, 1024.
+    /// The maximum number of octets that are stored of a message that breaks a rule; by default, 1024.
     pub octets: usize,
     /// The maximum number of faults and reactions that are stored for a session; by default, 100.
     pub faults: usize,
@@ -160,7 +160,7 @@ impl Conversation {
         self.reactions.unreadable();
     }
 
-    /// Records that octets of later requests arrived before the answer to an earlier request was sent.
+    /// Records that octets of a later request arrived before an earlier request was answered.
     pub(super) fn pipelined(&mut self, later: &[u8]) {
         if self.known.client_closed || may_overtake(later) {
             return;
@@ -181,8 +181,8 @@ impl Conversation {
         }
     }
 
-    /// Judges octets that arrived after the server had ended the session. A Close is the answer to the server's Close; requests
-    /// that the client sent before the end are not errors.
+    /// Judges octets that arrived after the server had ended the session. A Close is judged as the answer to the server's Close.
+    /// Other requests that the client sent before its own Close are not errors.
     pub(super) fn discarded(&mut self, octets: &[u8], apdu: Result<&Apdu, &DecodeError>) {
         match apdu {
             Ok(apdu) if self.known.client_closed || matches!(apdu, Apdu::Close(_)) => {
@@ -219,7 +219,7 @@ impl Conversation {
                 .mark(message, RuleId::CloseLast, true, String::new);
             return;
         }
-        // A connection that was not ended by the client reveals nothing about the client.
+        // A connection that the client did not end says nothing about the client.
         if !is_open || !client_left {
             return;
         }
@@ -265,7 +265,8 @@ impl Conversation {
         self.known.granted.contains(concurrent)
     }
 
-    /// Checks which requests are in progress at the same time, and their referenceIds (Z39.50-2003 §3.1.2, §3.4, §3.5).
+    /// Checks whether the request may be sent while others are in progress, and checks its referenceId (Z39.50-2003 §3.1.2, §3.4,
+    /// §3.5).
     fn in_order(&mut self, message: Message<'_>, request: &Apdu) {
         if self.known.client_closed || may_overtake(message.octets) {
             return;
@@ -324,7 +325,7 @@ impl Conversation {
     }
 }
 
-/// Returns the tag of octets that begin like an APDU but whose tag the standard does not define; otherwise, `None`.
+/// Returns the tag of octets that begin like an APDU, if the standard does not define an APDU with this tag.
 fn unknown_tag(octets: &[u8]) -> Option<u32> {
     let header = Header::read(octets).ok()??;
     Apdu::name_of_tag(header.tag)
@@ -332,8 +333,8 @@ fn unknown_tag(octets: &[u8]) -> Option<u32> {
         .then_some(header.tag)
 }
 
-/// Returns whether a request may be sent while another request is in progress: a Close, or a request that refers to the request
-/// in progress.
+/// Returns whether an APDU may be sent while a request is in progress: a Close, or an APDU that belongs to the request in
+/// progress.
 fn may_overtake(octets: &[u8]) -> bool {
     let header = Header::read(octets).ok().flatten();
     header.is_some_and(|header| [29, 31, 32, 48].contains(&header.tag))

@@ -21,7 +21,7 @@ pub(super) enum Stage {
     Open,
 }
 
-/// The state of a session, as far as it is known.
+/// The state of a session, as far as the judge knows it.
 #[derive(Debug)]
 pub(super) struct Knowledge {
     pub(super) stage: Stage,
@@ -29,17 +29,17 @@ pub(super) struct Knowledge {
     pub(super) version: u8,
     pub(super) granted: Options,
     pub(super) message_size: i64,
-    /// The result sets by the hash of their names.
+    /// The result sets, with the hashes of their names as keys.
     sets: HashMap<u64, KnownSet>,
     /// The number of result sets created so far.
     made: u64,
-    /// Whether there may be result sets that are not in `sets`.
+    /// Whether result sets may exist that are not in `sets`.
     is_partial: bool,
     /// The requests in progress, in the order of arrival.
     pub(super) pending: Vec<Pending>,
     /// The hashes of earlier requests.
     asked: HashSet<u64>,
-    /// The number of the server's questions that the client has not answered.
+    /// The number of the server's access control requests that the client has not answered.
     pub(super) challenges: u64,
     pub(super) controls: u64,
     pub(super) client_closed: bool,
@@ -54,7 +54,7 @@ struct KnownSet {
     hits: Option<i64>,
     /// The [`search_key`] of the search that created the set; `None` if it is not known.
     search: Option<u64>,
-    /// The number of the set in the order of creation.
+    /// The number of result sets that were created earlier in the session.
     number: u64,
 }
 
@@ -81,7 +81,7 @@ enum Change {
     },
     Delete(Vec<u64>),
     DeleteAll,
-    /// The request may create result sets with any name.
+    /// A change after which result sets with any name may exist.
     Any,
 }
 
@@ -105,7 +105,7 @@ impl Knowledge {
         }
     }
 
-    /// Returns whether a result set may exist: it was created, or a request in progress may create it.
+    /// Returns whether a result set may exist, because it was created or because a request in progress may create it.
     pub(super) fn may_have(&self, name: &[u8]) -> bool {
         let name = hash(name);
         let is_made = |pending: &Pending| match pending.change {
@@ -125,13 +125,14 @@ impl Knowledge {
         self.sets.get(&hash(name))?.hits
     }
 
-    /// Returns whether an unchanged result set of the same search exists.
+    /// Returns whether a result set of the same search exists and has not been changed since.
     pub(super) fn has_searched(&self, request: &Apdu) -> bool {
         let search = Some(search_key(request));
         self.sets.values().any(|set| set.search == search)
     }
 
-    /// Remembers a request and the result set that it uses, if any; returns whether the same request has been made before.
+    /// Remembers a request and the result set that it uses, if any. Returns whether the same request has been made before on the
+    /// same result set.
     pub(super) fn asks_again(&mut self, request: &Apdu, set: Option<&[u8]>) -> bool {
         let known = set.and_then(|name| self.sets.get(&hash(name)));
         let request = hash(&(key(request), known.map(|set| set.number)));
@@ -185,7 +186,8 @@ impl Knowledge {
         });
     }
 
-    /// Records an answer from the server. `None` means octets that are not an APDU, which may answer any pending request.
+    /// Records an answer from the server. `None` stands for octets that are not an APDU and may answer any of the pending
+    /// requests.
     pub(super) fn answered(&mut self, answer: Option<&Apdu>) {
         let Some(answer) = answer else {
             self.pending.clear();
@@ -209,7 +211,7 @@ impl Knowledge {
         }
         let id = answer.reference_id().map(reference);
         let found = self.pending.iter().position(|one| one.reference == id);
-        // A fault may have changed the referenceId; the answer is then taken as the answer to the oldest request.
+        // A fault may have changed the referenceId. The answer is then assumed to belong to the oldest request.
         let place = found.or((!self.pending.is_empty()).then_some(0));
         if let Some(place) = place {
             let Pending { change, .. } = self.pending.remove(place);
@@ -283,7 +285,7 @@ impl Knowledge {
     }
 }
 
-/// Returns the hash of a request without its referenceId, by which repeated requests are recognized.
+/// Returns the hash of a request without its referenceId. Equal hashes identify repeated requests.
 pub(super) fn key(request: &Apdu) -> u64 {
     let mut request = request.clone();
     request.set_reference_id(None);

@@ -1,4 +1,4 @@
-//! The reactions of a client to faults of the server: its next action, and the time until then.
+//! The reactions of a client to faults of the server: the client's next action, and the time until this action.
 
 use std::time::{Duration, Instant};
 
@@ -7,14 +7,14 @@ use z3950_asn1::apdu::Apdu;
 use super::knowledge::key;
 use z3950_server::metrics::SessionEnd;
 
-/// The maximum number of characters of a rule.
+/// The maximum length of the text of a rule, in characters.
 const MAX_RULE: usize = 200;
 
 /// The reaction of a client to a fault.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Reaction {
-    /// The rule of the fault, as text.
+    /// The text of the rule that caused the fault.
     pub rule: String,
     /// The name of the request whose answer the fault affected.
     pub request: &'static str,
@@ -69,7 +69,7 @@ impl Reactions {
 
     /// Records a request of the client.
     pub(super) fn received(&mut self, request: &Apdu) {
-        // Only a session with faults needs the key, but it is computed for every request, because the request is no longer
+        // The key is needed only in a session with faults, but it is computed for every request, because the request is no longer
         // available when a fault occurs.
         let key = key(request);
         let name = request.name();

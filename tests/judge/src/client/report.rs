@@ -1,4 +1,4 @@
-//! The findings of a judge, as values, as JSON and as JUnit XML.
+//! The findings of a judge, which can be written as JSON and as JUnit XML.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
@@ -13,7 +13,7 @@ use z3950_server::Peer;
 use z3950_server::metrics::SessionEnd;
 use z3950_server::transcript::format_time;
 
-/// The version of the JSON form.
+/// The version of the JSON format.
 const VERSION: u32 = 1;
 
 /// The findings of a judge.
@@ -77,7 +77,7 @@ pub struct JudgedSession {
     pub reactions_left_out: u64,
 }
 
-/// A rule that a session broke.
+/// A rule that was broken in a session.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ClientFinding {
@@ -91,9 +91,10 @@ pub struct ClientFinding {
     pub message: &'static str,
     /// A description of what the client sent.
     pub came: String,
-    /// The first octets of the APDU that broke the rule, without credentials; empty if it was broken by the lack of a message.
+    /// The first octets of the APDU that first broke the rule, without credentials. Empty if the rule was broken because a
+    /// message was missing.
     pub octets: Vec<u8>,
-    /// The length of the APDU that broke the rule, in octets.
+    /// The length of the APDU that first broke the rule, in octets.
     pub length: usize,
 }
 
@@ -248,7 +249,7 @@ impl ClientReport {
         self.judged.saturating_sub(listed)
     }
 
-    /// Returns the total counts of kept and broken rules. A rule counts once per session.
+    /// Returns the sums of the counts of all rules. Each rule counts at most once per session.
     pub fn total(&self) -> RuleCount {
         let mut total = RuleCount::default();
         for count in &self.counts {
@@ -259,7 +260,7 @@ impl ClientReport {
         total
     }
 
-    /// Returns the report as a JSON object, with the octets.
+    /// Returns the report as a JSON object, including the octets of the messages that broke rules.
     pub fn to_json(&self) -> Value {
         let total = self.total();
         let sessions: Vec<Value> = self.sessions.iter().map(JudgedSession::to_json).collect();

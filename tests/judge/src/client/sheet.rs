@@ -6,10 +6,10 @@ use super::rules::{RuleId, rules};
 use crate::Level;
 use z3950_server::transcript::redacted_request;
 
-/// The maximum length of the description of a finding, in characters.
+/// The maximum length of the description of what a client sent, in characters.
 const MAX_WORDS: usize = 200;
 
-/// The results of a session, in the order of the rules.
+/// The results of a session, in the same order as the list of rules.
 #[derive(Debug, Default)]
 pub(super) struct SessionResults(Vec<RuleMark>);
 
@@ -40,7 +40,7 @@ pub(super) struct Message<'a> {
 }
 
 impl SessionResults {
-    /// Records whether a message keeps a rule; `came` describes the message if it does not.
+    /// Records whether a message keeps a rule. If it does not, `came` describes what the message contains.
     pub(super) fn mark(
         &mut self,
         message: Message<'_>,

@@ -1,5 +1,5 @@
-//! Tests of the judge with conversations over a socket. For each rule, there is a conversation that breaks it; one conversation
-//! does not break any rule.
+//! Tests of the judge with conversations over a socket. Each rule is broken by one of the conversations, and a further
+//! conversation does not break any rule.
 
 mod breaches;
 mod faults;
@@ -60,8 +60,8 @@ fn octets(request: impl Into<Apdu>) -> Vec<u8> {
     codec::encode(&request.into()).expect("encodes")
 }
 
-/// Runs a server with a judge; returns the report on conversations, each on a connection of its own. At the end of a
-/// conversation, the client closes its sending side and reads until the connection ends.
+/// Runs a server with a judge and returns the report on the conversations, each of which uses a new connection. At the end of a
+/// conversation, the client shuts down its sending side and reads until the connection ends.
 async fn judged(
     limits: JudgeLimits,
     faults: Faults,
@@ -274,8 +274,8 @@ fn totals(end: SessionEnd, client_left: bool) -> SessionTotals {
     totals
 }
 
-/// Each case has the way in which a session of version 3 ended without Close, or after the server's Close, and the expected
-/// finding about the client.
+/// Each case consists of the way in which a session of version 3 ended, without a Close or after the server's Close, and the
+/// expected finding about the client.
 #[test]
 fn clients_are_judged_only_for_ends_that_they_cause() {
     let init = Apdu::from(good_init(ProtocolVersion::UP_TO_3, Options::default()));
@@ -327,7 +327,7 @@ fn sessions_of_the_server_with_itself_are_not_judged() {
     assert_eq!(judge.report().judged, 0);
 }
 
-/// A replay sends its answers as octets.
+/// When recorded sessions are replayed, the server's answers are sent as octets.
 #[test]
 fn answers_may_be_octets() {
     let judge = ClientJudge::default();

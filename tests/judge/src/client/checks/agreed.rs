@@ -8,7 +8,7 @@ use z3950_asn1::apdu::{
 use super::Judged;
 use crate::client::rules::RuleId;
 
-/// The only name of a result set that is allowed if the option namedResultSets is not in force.
+/// The only result set name that is allowed if the option namedResultSets is not in force.
 const DEFAULT: &[u8] = b"default";
 
 impl Judged<'_> {
@@ -68,7 +68,7 @@ fn option(request: &Apdu) -> Option<Options> {
     })
 }
 
-/// Returns the name of the result set that a request creates; `None` if it creates none.
+/// Returns the name of the result set that a request creates, or `None` if it does not create a result set.
 fn made(request: &Apdu) -> Option<&[u8]> {
     match request {
         Apdu::SearchRequest(search) => Some(search.result_set_name.as_bytes()),
@@ -77,8 +77,8 @@ fn made(request: &Apdu) -> Option<&[u8]> {
     }
 }
 
-/// Returns the name of an element of the request that exists only in version 3 according to the comments in the ASN.1; `None` if
-/// there is none.
+/// Returns the name of an element of the request that, according to comments in the ASN.1, exists only in version 3, or `None` if
+/// there is no such element.
 fn of_version_3(request: &Apdu) -> Option<&'static str> {
     match request {
         Apdu::SearchRequest(search) => match &search.query {

@@ -56,8 +56,8 @@ impl Judged<'_> {
     }
 }
 
-/// Returns the bit strings in an initRequest whose first octet is not a valid number of unused bits (X.690 §8.6.2). This is only
-/// visible in the octets.
+/// Returns the bit strings in an initRequest whose first octet is not a valid number of unused bits (X.690 §8.6.2). A decoded
+/// request does not show this, so the octets are examined.
 fn bad_bit_strings(octets: &[u8]) -> Vec<&[u8]> {
     let mut bad = Vec::new();
     let mut rest = contents(octets);

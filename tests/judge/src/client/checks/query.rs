@@ -32,7 +32,7 @@ impl Judged<'_> {
         }
     }
 
-    /// Checks the attributes of a term; `is_bib1` tells whether their default attribute set is Bib-1.
+    /// Checks the attributes of a term. `is_bib1` is true if their default attribute set is Bib-1.
     pub(super) fn attributes(&mut self, attributes: &[AttributeElement], is_bib1: bool) {
         let mut types = HashSet::new();
         for attribute in attributes {

@@ -29,8 +29,8 @@ impl Judged<'_> {
                 format!("replaceIndicator false for the result set {name}, which exists")
             });
         }
-        // The client asks for records if a small set can have at least one record, or if medium sets exist, which have more
-        // records than a small set and fewer than a large one.
+        // The client requests records if a small set can have at least one record, or if medium sets are possible. A medium set
+        // has more records than a small set and fewer than a large set.
         let wants_records = small > 0 || (medium > 0 && large > small.saturating_add(1));
         let syntax = search.preferred_record_syntax.as_ref();
         let names_sets = search.small_set_element_set_names.is_some()

@@ -1,4 +1,4 @@
-//! Conversations that break each rule once.
+//! Conversations that break the rules, each of them one rule.
 
 use z3950_asn1::apdu::{
     AccessControlResponse, AttributeElement, CloseReason, DatabaseName, ExtendedServicesRequest,
@@ -26,7 +26,7 @@ fn search(change: impl FnOnce(&mut SearchRequest)) -> Vec<Step> {
     then(find("@attr 1=4 war", change))
 }
 
-/// Returns the steps for a request after a search that has hits in the set `default`.
+/// Returns the steps of a client that searches, with hits in the set `default`, and then sends a request.
 fn found(request: impl Into<Apdu>) -> Vec<Step> {
     vec![open(), ask(find("@attr 1=4 war", |_| {})), ask(request)]
 }
@@ -38,14 +38,14 @@ fn trigger(action: RequestedAction) -> TriggerResourceControlRequest {
     }
 }
 
-/// Replaces the first occurrence of `from` by `to`.
+/// Replaces the first occurrence of `from` with `to`.
 fn replaced(octets: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
     let at = octets.windows(from.len()).position(|part| part == from);
     let at = at.expect("present");
     [&octets[..at], to, &octets[at + from.len()..]].concat()
 }
 
-/// Returns conversations, each with the name of the rule that it breaks.
+/// Returns conversations with the name of the rule that each of them breaks.
 #[expect(clippy::too_many_lines, reason = "a table")]
 fn breaches() -> Vec<(&'static str, Vec<Step>)> {
     let mut overlapping = present_request(1, 1);
@@ -328,7 +328,7 @@ async fn each_rule_can_be_broken() {
     }
 }
 
-/// A conversation that breaks a rule must not break any other requirement, apart from rules that are broken as a consequence.
+/// A conversation that breaks one rule must not break other requirements, except those that are broken as a consequence.
 #[tokio::test]
 async fn a_breach_breaks_no_other_demand() {
     for (name, steps) in breaches() {
@@ -350,7 +350,7 @@ async fn a_breach_breaks_no_other_demand() {
     }
 }
 
-/// These concurrent requests are judged without a server, so that their order does not depend on its speed.
+/// These concurrent requests are judged without a server, so that the order of events does not depend on the server's speed.
 #[test]
 fn concurrent_requests_have_their_own_reference_ids() {
     let with_id = |id: Option<&[u8]>| {
@@ -389,7 +389,7 @@ fn concurrent_requests_have_their_own_reference_ids() {
     }
 }
 
-/// Without concurrent operations, only a trigger or a Close may be sent before the answer.
+/// Without concurrent operations, only a TriggerResourceControl or a Close may be sent before the answer.
 #[test]
 fn a_session_without_concurrent_operations_is_serial() {
     let search = || Apdu::from(find("war", |_| {}));

@@ -3,7 +3,8 @@
 use super::*;
 use z3950_server::fault::{Fault, Rule, When};
 
-/// Runs a client that searches and then performs these steps, at a server with the rule; returns the client's reactions.
+/// Runs a client that searches and then performs these steps, with a server that applies the fault rule. Returns the client's
+/// reactions and the report.
 async fn reactions(
     rule: &str,
     steps: Vec<Step>,
@@ -114,7 +115,7 @@ async fn faults_beyond_the_limit_are_counted() {
         (session.reactions.len(), session.reactions_left_out),
         (2, 1)
     );
-    // A rule built in code is shown in the syntax of a parsed rule.
+    // A rule built in code is reported in the syntax in which rules are parsed.
     assert_eq!(session.reactions[0].rule, "on any: AddinfoV3");
 }
 

@@ -1,4 +1,4 @@
-//! Tests of the state of a session: result sets, requests in progress, earlier requests.
+//! Tests of the judge's knowledge of a session: result sets, requests in progress and earlier requests.
 
 use z3950_asn1::apdu::{
     DeleteResultSetResponse, DeleteSetStatus, ExtendedServicesRequest, ExtendedServicesResponse,
@@ -34,7 +34,7 @@ fn the_memory_of_a_session_is_bounded() {
     assert!(known.may_have(b"set0") && known.may_have(b"set1") && !known.may_have(b"set2"));
     known.begin(&find("war", |search| search.result_set_name = "set2".into()).into());
     known.answered(Some(&response));
-    // The third set exceeds the limit and is not remembered, so from now on any set may exist.
+    // The third set exceeds the limit and is not remembered. From now on, the judge has to assume that any set may exist.
     assert!(!known.has(b"set2") && known.may_have(b"set2") && known.may_have(b"set9"));
     for number in 0..3 {
         let scan = Apdu::from(scan_request(&format!("term{number}")));
@@ -45,8 +45,8 @@ fn the_memory_of_a_session_is_bounded() {
     assert_eq!(known.pending.len(), 2);
 }
 
-/// Each case has the answer to a search or task, whether a Present may then name the set `a`, and the number of records in the
-/// set.
+/// Each case consists of the answer to a search or another request, whether a Present may then name the set `a`, and the number
+/// of records in the set.
 #[test]
 fn which_result_sets_exist_follows_from_the_answers() {
     let search = || Apdu::from(find("war", |search| search.result_set_name = "a".into()));
@@ -123,14 +123,14 @@ fn which_result_sets_exist_follows_from_the_answers() {
     }
 }
 
-/// A result set that a request in progress creates may be named, because the answer may arrive before the server handles the
-/// later request.
+/// The client may name a result set that a request in progress creates, because the answer may arrive before the server handles
+/// the later request.
 #[test]
 fn a_result_set_that_is_being_made_may_be_named() {
     let mut known = Knowledge::new(10);
     known.begin(&find("war", |_| {}).into());
     assert!(known.may_have(b"default") && !known.has(b"default"));
-    // Octets that are not an APDU might be the answer to any request, so any set may exist after them.
+    // Octets that are not an APDU may be the answer to any request. After them, the judge has to assume that any set may exist.
     known.answered(None);
     assert!(known.pending.is_empty() && known.may_have(b"whatever"));
 }
@@ -154,7 +154,7 @@ fn an_answer_belongs_to_the_request_with_its_reference_id() {
     found.set_reference_id(id(2));
     known.answered(Some(&found));
     assert!(known.has(b"set2") && !known.has(b"set1"));
-    // A fault may have changed the referenceId; the answer is then taken as the answer to the oldest request.
+    // A fault may have changed the referenceId. The answer is then assumed to belong to the oldest request.
     found.set_reference_id(id(9));
     known.answered(Some(&found));
     assert!(known.has(b"set1"));
