@@ -1,5 +1,6 @@
-//! Judges SRU servers: SRU 1.1 and 1.2 of the Library of Congress, and 2.0 of OASIS (searchRetrieve 1.0). Each check has its own
-//! connection and inspects the XML itself, because tolerant readers, such as those of clients, ignore order and namespaces.
+//! Judges SRU servers: SRU 1.1 and 1.2 of the Library of Congress, and 2.0 of OASIS (searchRetrieve 1.0). Each check opens a new
+//! connection and inspects the XML itself, because tolerant parsers, such as those of clients, ignore the order of elements and
+//! their namespaces.
 //!
 //! | module | contents |
 //! |---|---|

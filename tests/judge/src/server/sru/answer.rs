@@ -53,7 +53,7 @@ impl Reported<'_> {
 }
 
 impl HttpReply {
-    /// Returns the Content-Type header; empty if it is missing.
+    /// Returns the value of the Content-Type header, or an empty string if it is missing.
     pub(super) fn content_type(&self) -> String {
         let value = self.headers.get(CONTENT_TYPE);
         value.map_or_else(String::new, |value| {
@@ -68,7 +68,7 @@ impl HttpReply {
         essence.trim().to_ascii_lowercase()
     }
 
-    /// Returns the HTTP status and the media type, for messages.
+    /// Formats the HTTP status, the Content-Type and the length of the body for use in messages.
     pub(super) fn summary(&self) -> String {
         format!(
             "status {}, {:?}, {}",
@@ -83,7 +83,7 @@ impl JudgedReply {
     /// Reads the XML of an answer, with or without a SOAP envelope.
     ///
     /// # Errors
-    /// The answer is not well-formed; the error says why.
+    /// The answer is not well-formed XML; the error contains the reason.
     pub(super) fn read(http: HttpReply) -> Result<Self, Box<Unread>> {
         match XmlTree::read(&http.body) {
             Ok(mut tree) => {
@@ -103,13 +103,13 @@ impl JudgedReply {
         &self.tree.root
     }
 
-    /// Returns whether the answer is an SRU answer to this operation.
+    /// Returns whether the root element of the answer has the name `response`.
     pub(super) fn is(&self, response: &str) -> bool {
         self.root().name == response
     }
 
     /// Returns whether the namespaces and the element `version` of the answer match this version. An answer without a version is
-    /// assumed to have the requested version, because other checks test this.
+    /// assumed to have the requested version, because other checks cover the missing element.
     pub(super) fn is_in(&self, version: Version) -> bool {
         let root = self.root();
         let is_new = root.namespace.contains("search-ws");
@@ -120,12 +120,12 @@ impl JudgedReply {
         }
     }
 
-    /// Returns numberOfRecords; `None` if it is missing or invalid.
+    /// Returns numberOfRecords, or `None` if it is missing or invalid.
     pub(super) fn hits(&self) -> Option<u64> {
         self.number("numberOfRecords")
     }
 
-    /// Returns the number in a child element of the root; `None` if the element is missing or is not a number.
+    /// Returns the number in a child element of the root, or `None` if the element is missing or does not contain a number.
     pub(super) fn number(&self, name: &str) -> Option<u64> {
         self.root().text_of(name)?.parse().ok()
     }
@@ -192,8 +192,8 @@ impl JudgedReply {
         Ok(self)
     }
 
-    /// Ends the check as not offered if the request was refused with one of these diagnostics, which mean that a feature is not
-    /// available.
+    /// Ends the check with the verdict "not offered" if the request was refused with one of these diagnostics, which mean that a
+    /// feature is not available.
     pub(super) fn not_offered_if(self, numbers: &[u16]) -> Checked<Self> {
         let found = self.diagnostics().into_iter().find(|one| {
             let number = one.number();
@@ -221,7 +221,7 @@ impl JudgedReply {
         want(holds, wanted, || self.summary())
     }
 
-    /// Returns numberOfRecords; fails if it is missing or invalid.
+    /// Returns numberOfRecords. Fails if it is missing or invalid.
     pub(super) fn counted(&self) -> Checked<u64> {
         let hits = self.hits();
         hits.ok_or_else(|| Verdict::fail("numberOfRecords, a number", self.summary()))
@@ -259,7 +259,8 @@ pub(super) fn shortened(text: &str) -> String {
     }
 }
 
-/// Returns the root element of a record's data, if the data is escaped XML; `None` if it is an element, or is not well-formed.
+/// Returns the root element of a record's data if the data is escaped XML, or `None` if the data consists of elements or is not
+/// well-formed.
 pub(super) fn data_of(record: &XmlNode) -> Option<XmlNode> {
     let data = record.child("recordData")?;
     let text = data.text();

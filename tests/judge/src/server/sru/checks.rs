@@ -1,5 +1,5 @@
-//! The checks of SRU, with one file per subject. Most checks run in each version that the server supports; their names end with
-//! the version.
+//! The checks of SRU, with a file for each subject. Most checks run in each version that the server supports, and their names end
+//! with the version.
 
 mod diagnostics;
 mod echo;
@@ -74,9 +74,9 @@ macro_rules! source {
     };
 }
 
-/// Defines a table of checks: name, level, versions, source, requirement, and a function with its arguments after the trial and
-/// the version. `all`, `old` (1.1 and 1.2), `first` (1.1) and `new` (2.0) define a check for each version; `any` defines one
-/// check, in the latest version that the server supports.
+/// Defines a table of checks. Each has a name, a level, versions, a source, a requirement, and a function, with the arguments
+/// that follow the trial and the version. `all`, `old` (1.1 and 1.2), `first` (1.1) and `new` (2.0) define a check for each of
+/// these versions. `any` defines one check, in the latest version that the server supports.
 macro_rules! sru_checks {
     ($($name:literal $level:ident $versions:ident $kind:ident $what:literal: $requirement:literal
         => $run:ident $(($($argument:expr),*))?;)*) => {
@@ -131,7 +131,7 @@ macro_rules! sru_checks {
 }
 use {source, sru_checks};
 
-/// Returns all SRU checks in order, hostile checks last.
+/// Returns all SRU checks in the order in which they are run, with the hostile checks last.
 pub fn all() -> impl Iterator<Item = (Permission, &'static Check)> {
     let groups = [
         (Permission::None, versions::CHECKS),

@@ -19,7 +19,7 @@ use crate::server::verdict::{Checked, Verdict};
 /// The versions of SRU, earliest first.
 const VERSIONS: [Version; 3] = [Version::V1_1, Version::V1_2, Version::V2_0];
 
-/// Determines the server's offer within a time limit. Also returns the ledger, which contains the cost.
+/// Determines what the server offers within a time limit. Also returns the ledger, which records the cost.
 pub(in crate::server) async fn learn(
     server: &Arc<JudgedServer>,
     limit: Duration,
@@ -121,7 +121,7 @@ async fn find_version(
     Ok(is_absent)
 }
 
-/// Requests the server's description.
+/// Requests the server's explain record.
 async fn describe(offer: &mut SruOffer, trial: &mut SruTrial, main: Version) -> Checked {
     let explain = SruParameters::explain(main, offer.names_version);
     let reply = match trial.ask(&explain).await {
@@ -149,8 +149,8 @@ async fn describe(offer: &mut SruOffer, trial: &mut SruTrial, main: Version) -> 
     Ok(())
 }
 
-/// Finds a query with hits, preferably only a few. Uses the given query if there is one; otherwise, tries words without an index
-/// and in titles.
+/// Finds a query with hits, preferably with only a few. If the user has given a query, it is used; otherwise, words are tried
+/// without an index and in titles.
 async fn find_query(
     offer: &mut SruOffer,
     trial: &mut SruTrial,
@@ -189,7 +189,7 @@ async fn find_query(
     Ok(())
 }
 
-/// Searches, and keeps the query if it is the best so far. Returns the answer if the query was refused.
+/// Runs a query, and retains it if it is the best so far. Returns the answer if the query was refused.
 async fn try_query(
     offer: &mut SruOffer,
     trial: &mut SruTrial,

@@ -5,14 +5,14 @@ use z3950_asn1::sru::Version;
 
 use super::tree::XmlNode;
 
-/// The namespace of 1.1 and 1.2, with which the namespace of diagnostics also begins.
+/// The namespace of 1.1 and 1.2, which is also a prefix of the namespace of diagnostics.
 pub(super) const OLD: &str = "http://www.loc.gov/zing/srw/";
 const OLD_DIAGNOSTIC: &str = "http://www.loc.gov/zing/srw/diagnostic/";
 /// The common prefix of the namespaces of 2.0.
 pub(super) const NEW: &str = "http://docs.oasis-open.org/ns/search-ws/sruResponse";
 const NEW_SCAN: &str = "http://docs.oasis-open.org/ns/search-ws/scan";
 const NEW_DIAGNOSTIC: &str = "http://docs.oasis-open.org/ns/search-ws/diagnostic";
-/// The namespace of descriptions (ZeeRex 2.0).
+/// The namespace of explain records (ZeeRex 2.0).
 pub(super) const ZEEREX: &str = "http://explain.z3950.org/dtd/2.0/";
 
 /// The elements of 1.1 with their children. `?` marks children that may be absent, `*` and `+` mark children that may be
@@ -132,8 +132,8 @@ fn model(version: Version, name: &str) -> Option<&'static str> {
         .map(|(_, children)| *children)
 }
 
-/// Finds the first element below a node whose children are misplaced, missing or repeated; returns its expected and its actual
-/// children, or `None` if all elements are correct. If `only` is given, only elements with this name are checked.
+/// Finds the first element below a node whose children are misplaced, missing or repeated. Returns its expected and its actual
+/// children, or `None` if there is no such element. If `only` is given, only elements with this name are checked.
 pub(super) fn order_fault(
     version: Version,
     node: &XmlNode,
@@ -153,7 +153,7 @@ pub(super) fn order_fault(
     children.find_map(|child| order_fault(version, child, only))
 }
 
-/// Returns a description of the error in an element's children; `None` if they are correct.
+/// Returns a description of the error in an element's children, or `None` if they are correct.
 fn misplaced(node: &XmlNode, model: &str) -> Option<String> {
     let mut children = node.children.iter().peekable();
     for word in model.split_ascii_whitespace() {
@@ -188,7 +188,7 @@ fn misplaced(node: &XmlNode, model: &str) -> Option<String> {
     ))
 }
 
-/// Lists the names of an element's children.
+/// Lists the name of an element and the names of its children.
 fn list(node: &XmlNode) -> String {
     let names: Vec<&str> = node.children.iter().map(|child| &*child.name).collect();
     let names = names.get(..names.len().min(MAX_NAMES)).unwrap_or_default();
@@ -198,7 +198,7 @@ fn list(node: &XmlNode) -> String {
 /// The maximum number of names in a list for a message.
 const MAX_NAMES: usize = 24;
 
-/// Finds the first SRU element below a node that has a wrong namespace; returns the expected and the actual namespace, or `None`
+/// Finds the first SRU element below a node that has a wrong namespace. Returns the expected and the actual namespace, or `None`
 /// if all namespaces are correct.
 pub(super) fn namespace_fault(
     node: &XmlNode,

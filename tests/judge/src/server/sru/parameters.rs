@@ -1,4 +1,4 @@
-//! A request as names and values, in the order in which they are sent (SRU 1.1 and 1.2 "Request Parameters", and the
+//! A request as a list of names and values in the order in which they are sent (SRU 1.1 and 1.2 "Request Parameters", and the
 //! corresponding section of SRU 2.0).
 
 use std::fmt::Write as _;
@@ -12,8 +12,8 @@ pub(super) struct SruParameters {
 }
 
 impl SruParameters {
-    /// Returns a search for the first record of a query. In 2.0, the parameters version and operation do not exist, but are sent
-    /// if `names_version`, for servers that require them.
+    /// Returns a search for the first record of a query. The parameters version and operation do not exist in 2.0, but if
+    /// `names_version` is true, they are sent for servers that require them.
     pub(super) fn search(version: Version, names_version: bool, query: &str) -> Self {
         Self::operation(version, names_version, "searchRetrieve")
             .with("query", query)
@@ -52,7 +52,7 @@ impl SruParameters {
         self
     }
 
-    /// Adds a parameter, even if there already is one with this name.
+    /// Adds a parameter, even if there already is a parameter with this name.
     pub(super) fn adding(mut self, name: &str, value: &str) -> Self {
         self.pairs.push((name.to_owned(), value.to_owned()));
         self
@@ -70,7 +70,7 @@ impl SruParameters {
         self
     }
 
-    /// Returns the value of a parameter; `None` if it is not sent.
+    /// Returns the value of a parameter, or `None` if it is not sent.
     pub(super) fn value(&self, name: &str) -> Option<&str> {
         let mut pairs = self.pairs.iter();
         let found = pairs.find(|(known, _)| known == name);

@@ -1,4 +1,4 @@
-//! Logs the octets of a connection: counts them, enforces a limit, and keeps the first octets for the report.
+//! Logs the octets of a connection: counts them, enforces a limit, and stores the first octets for the report.
 
 use std::io;
 use std::pin::Pin;
@@ -28,7 +28,7 @@ impl PassedOctets {
     }
 }
 
-/// The octets that were transferred in both directions, and the limit.
+/// The octets that were transferred in both directions, and how many may still be received.
 #[derive(Debug, Default)]
 pub(super) struct Log {
     pub(super) sent: PassedOctets,
@@ -50,7 +50,7 @@ impl SharedLog {
         })))
     }
 
-    /// Removes and returns the octets sent and received since the last call, and a flag that tells whether the limit was reached.
+    /// Removes and returns the octets sent and received since the last call. Also returns whether the limit has been reached.
     pub(super) fn take(&self) -> (PassedOctets, PassedOctets, bool) {
         self.with(|log| {
             let passed = (
@@ -66,7 +66,7 @@ impl SharedLog {
     }
 }
 
-/// A stream whose octets are logged. It ends with an error when the limit is reached.
+/// A stream whose octets are logged. Reading fails when the limit has been reached.
 pub(super) struct LoggedStream {
     pub(super) stream: BoxStream,
     pub(super) log: SharedLog,

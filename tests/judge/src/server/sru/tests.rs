@@ -1,4 +1,4 @@
-//! Tests of the SRU judge with a server in the same process. A peer between the judge and the server breaks one rule at a time,
+//! Tests of the SRU judge with a server in the same process. A proxy between the judge and the server breaks one rule at a time,
 //! to show that each check can fail.
 
 mod rules;
@@ -18,7 +18,7 @@ use crate::server::{Judge, JudgeOptions, MissingPrerequisite, Verdict};
 use z3950::transport::Tcp;
 use z3950::url::{Host, Mode};
 
-/// The changes that the peer makes to requests or answers.
+/// The changes that the proxy makes to requests or answers.
 #[derive(Clone, Copy, Debug)]
 enum Rule {
     /// Changes nothing.
@@ -29,7 +29,7 @@ enum Rule {
     Answered(&'static str, &'static str),
     /// Replaces text in each answer to a request that contains a given text.
     AnsweredTo(&'static str, &'static str, &'static str),
-    /// Closes the connection on a request that contains a given text, and refuses all further connections.
+    /// Closes the connection when a request contains a given text, and accepts no requests after that.
     Dies(&'static str),
     /// Sends octets endlessly.
     Floods,
@@ -37,7 +37,7 @@ enum Rule {
     Hangs,
 }
 
-/// A peer between the judge and a server.
+/// A proxy between the judge and a server.
 struct Peer {
     address: SocketAddr,
     task: tokio::task::JoinHandle<()>,
@@ -126,7 +126,7 @@ fn changed(message: &[u8], from: &str, to: &str) -> Vec<u8> {
     let mut made = parts.next().unwrap_or_default().to_vec();
     for part in parts {
         match part.strip_prefix(b"\xA4") {
-            // Two octets are replaced by two, so the length does not change.
+            // Two octets are replaced with two others, so the length does not change.
             Some(rest) => made.extend([b"\xFF ", rest].concat()),
             None => made.extend([b"\xC2", part].concat()),
         }
@@ -134,7 +134,7 @@ fn changed(message: &[u8], from: &str, to: &str) -> Vec<u8> {
     made
 }
 
-/// Reads the next HTTP message: a head and, unless the message is `bare`, a body of the length given in the head.
+/// Reads the next HTTP message: a head, followed by a body of the length given in the head unless the message is `bare`.
 async fn message(stream: &mut TcpStream, bare: bool) -> Option<Vec<u8>> {
     let mut octets = Vec::new();
     let end = loop {
@@ -171,7 +171,7 @@ fn judge(address: SocketAddr, change: impl FnOnce(&mut JudgeOptions)) -> Judge {
     Judge::of_sru(Arc::new(Tcp::new(address)), host, address.port(), options)
 }
 
-/// Runs the judge; returns the verdicts of its checks.
+/// Runs the judge and returns the verdicts of its checks.
 async fn verdicts(judge: &mut Judge) -> Vec<(&'static str, Verdict)> {
     judge.learn().await;
     let mut found = Vec::new();
@@ -198,8 +198,8 @@ async fn the_server_of_this_project_passes_all() {
     }
 }
 
-/// Returns the full names of the check in a row of the tables: the check in one version if the row names a version, otherwise in
-/// all versions.
+/// Returns the full names of the checks that a row of the tables stands for: the check in one version if the row names a version,
+/// otherwise the checks in all versions.
 fn named(name: &str) -> BTreeSet<&'static str> {
     let all = all().map(|(_, check)| check.requirement.name);
     let found: BTreeSet<_> = all
@@ -283,7 +283,7 @@ async fn credentials_are_in_no_report_on_sru() {
     use z3950_asn1::apdu::{IdAuthentication, IdPass};
     let server = TestServer::demo();
     for in_url in [false, true] {
-        // The server repeats the credentials, as some servers do.
+        // The server sends the credentials back, as some servers do.
         let echo = "<!-- sesame, open; YW5uOnNlc2FtZSwgb3Blbg== sesame%2c%20open http://ann:sesame%2C%20open@h/ -->\
                     </zs:searchRetrieveResponse>";
         let rule = Rule::Answered("</zs:searchRetrieveResponse>", echo);
@@ -321,7 +321,7 @@ async fn credentials_are_in_no_report_on_sru() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_dies_is_an_error_of_the_report() {
     let server = TestServer::demo();
-    // With several sessions, more checks begin before the judge knows that the server has ended.
+    // With several sessions, more checks begin before the judge notices that the server has ended.
     for (sessions, most) in [(1, 6), (16, 30)] {
         let peer = Peer::before(server.addr(), Rule::Dies("startRecord=-1")).await;
         let mut judge = judge(peer.address, |options| {

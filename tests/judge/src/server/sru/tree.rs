@@ -13,7 +13,7 @@ pub(super) const MAX_DEPTH: usize = 128;
 /// An XML element.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct XmlNode {
-    /// The identifier of the element's namespace; empty without one.
+    /// The namespace of the element; empty if the element has no namespace.
     pub(super) namespace: String,
     /// The name of the element without its prefix.
     pub(super) name: String,
@@ -39,12 +39,12 @@ impl XmlNode {
         self.text.trim_ascii()
     }
 
-    /// Returns the first child with this name, in any namespace; `None` if there is none.
+    /// Returns the first child with this name in any namespace, or `None` if there is no such child.
     pub(super) fn child(&self, name: &str) -> Option<&XmlNode> {
         self.children.iter().find(|child| child.name == name)
     }
 
-    /// Returns the text of the first child with this name; `None` if there is none.
+    /// Returns the text of the first child with this name, or `None` if there is no such child.
     pub(super) fn text_of(&self, name: &str) -> Option<&str> {
         self.child(name).map(Self::text)
     }
@@ -56,10 +56,10 @@ impl XmlNode {
 }
 
 impl XmlTree {
-    /// Parses a document. Octets that are not UTF-8 are replaced.
+    /// Parses a document. Octets that are not UTF-8 are replaced with U+FFFD.
     ///
     /// # Errors
-    /// The document is not well-formed, has a document type declaration, or exceeds a limit; the message says why.
+    /// The document is not well-formed, has a document type declaration, or exceeds a limit; the message contains the reason.
     pub(super) fn read(octets: &[u8]) -> Result<Self, String> {
         let text = String::from_utf8_lossy(octets);
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);

@@ -1,4 +1,5 @@
-//! A check in progress. It sends HTTP requests within limits, on its own connection, which is used until the server closes it.
+//! A check in progress. It sends HTTP requests within limits on a connection of its own, which it uses until the server closes
+//! it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,7 +38,7 @@ pub(super) const SOAP: &str = "text/xml; charset=utf-8";
 
 /// A check in progress.
 pub(in crate::server) struct SruTrial {
-    /// The server's offer.
+    /// What the server offers.
     pub(super) offer: Arc<SruOffer>,
     server: Arc<JudgedServer>,
     connection: Option<TappedConnection>,
@@ -66,7 +67,7 @@ pub(super) struct SentRequest {
     /// The path and query string.
     pub(super) path: String,
     pub(super) accepted: &'static str,
-    /// The body with its media type; `None` without a body.
+    /// The media type and the body; `None` if the request has no body.
     pub(super) body: Option<(&'static str, Bytes)>,
 }
 
@@ -133,7 +134,8 @@ impl SruTrial {
         }
     }
 
-    /// Returns the version in which to run checks that do not depend on the version: the latest one that the server supports.
+    /// Returns the version in which checks run that do not depend on the version. This is the latest version that the server
+    /// supports.
     pub(super) fn main(&self) -> Checked<Version> {
         let version = self.offer.versions.last().copied();
         version.ok_or_else(|| Verdict::not_judged("no answer of SRU came"))
@@ -153,7 +155,7 @@ impl SruTrial {
         }
     }
 
-    /// Ends the check if the server finds records for any word, as some test servers do.
+    /// Ends the check if the server finds records for words that do not occur anywhere, as some test servers do.
     pub(super) fn indexed(&self) -> Checked {
         if self.offer.has_index {
             Ok(())
@@ -172,7 +174,7 @@ impl SruTrial {
         SruParameters::search(version, self.offer.names_version, query)
     }
 
-    /// Returns a scan of five terms, starting with the query's term.
+    /// Returns a scan of five terms with the scan clause that was found to work.
     pub(super) fn scan(&self, version: Version) -> Checked<SruParameters> {
         match &self.offer.scan_clause {
             Some(clause) => Ok(SruParameters::scan(
@@ -189,13 +191,13 @@ impl SruTrial {
         SruParameters::explain(version, self.offer.names_version)
     }
 
-    /// Sends a request by GET. Fails unless the answer is an SRU answer.
+    /// Sends a GET request. Fails unless the answer is XML.
     pub(super) async fn ask(&mut self, parameters: &SruParameters) -> Checked<JudgedReply> {
         let message = SentRequest::get(self.path_of(parameters));
         self.ask_by(message).await
     }
 
-    /// Sends a request by GET as a precondition. Ends the check if the request fails.
+    /// Sends a GET request that the check needs. Ends the check if the request fails.
     pub(super) async fn given(&mut self, parameters: &SruParameters) -> Checked<JudgedReply> {
         self.ask(parameters)
             .await
@@ -203,13 +205,13 @@ impl SruTrial {
             .given()
     }
 
-    /// Sends a request by any method. Fails unless the answer is an SRU answer.
+    /// Sends a request with any method. Fails unless the answer is XML.
     pub(super) async fn ask_by(&mut self, message: SentRequest) -> Checked<JudgedReply> {
         let reply = self.exchange(message).await?;
         Ok(JudgedReply::read(reply)?)
     }
 
-    /// Returns the path of a request by GET.
+    /// Returns the path and query string of a GET request.
     pub(super) fn path_of(&self, parameters: &SruParameters) -> String {
         let (base, encoded) = (self.base(), self.whole(parameters).encoded());
         let joint = if base.contains('?') { '&' } else { '?' };
@@ -293,8 +295,8 @@ impl SruTrial {
         }
     }
 
-    /// Sends arbitrary octets on a new connection. Returns the beginning of what the server sends, until it closes the connection
-    /// or stops sending.
+    /// Sends arbitrary octets on a new connection. Returns what the server sends until it closes the connection or stops sending.
+    /// Fails if this reaches the limit `most`.
     pub(super) async fn send_octets(&mut self, octets: &[u8], most: usize) -> Checked<Vec<u8>> {
         let (mut tap, log) = self.send_on_new(octets).await?;
         let limit = self.answer_limit();
@@ -309,7 +311,7 @@ impl SruTrial {
                 wait = limit.min(QUIET);
             }
         };
-        // A timeout is not a fault: a connection that stays open in silence is as good as a closed one.
+        // A timeout is not a fault, because a connection that stays open and silent is as good as a closed one.
         let _ = timeout(limit, conversation).await;
         self.note_log(&log);
         if came.len() < most {
@@ -458,7 +460,8 @@ impl SruTrial {
         request.body(Full::new(body)).map_err(unusable)
     }
 
-    /// Returns the credentials for Basic authentication in Base64 (RFC 7617); `None` if none are to be sent in a header.
+    /// Returns the credentials for Basic authentication in Base64 (RFC 7617), or `None` if no credentials are to be sent in a
+    /// header.
     fn basic(&self) -> Option<String> {
         let (user, password) = self.login().filter(|_| !self.options().sru.login_in_url)?;
         Some(STANDARD.encode(format!("{user}:{password}")))
@@ -510,7 +513,7 @@ fn first_line(octets: &[u8]) -> String {
     }
 }
 
-/// Formats an answer on one line: its SRU contents or, if it has none, its status and media type.
+/// Formats an answer as one line: its status, media type and length and, if it is XML, the name of its root element.
 fn reply_summary(reply: &HttpReply) -> String {
     let root = XmlTree::read(&reply.body).ok().map(|tree| tree.root.name);
     match root {

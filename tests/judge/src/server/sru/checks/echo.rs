@@ -34,7 +34,7 @@ pub(super) const CHECKS: &[&[Check]] = sru_checks! {
         => echoed_secret;
 };
 
-/// Returns the echo of the request in an answer. Ends the check if there is none.
+/// Returns the echo of the request in an answer. Ends the check if the request is not echoed.
 fn echo<'a>(reply: &'a JudgedReply, name: &str) -> Checked<&'a XmlNode> {
     let found = reply.root().child(name);
     found.ok_or_else(|| Verdict::not_offered("requests are not echoed"))

@@ -205,7 +205,7 @@ async fn context_sets(trial: &mut SruTrial, _: Version) -> Checked {
 /// The maximum number of indexes for which a check sends requests.
 const MAX_INDEXES: usize = MAX_REQUESTS as usize - 20;
 
-/// Sends a request for each name, and fails if any request is refused.
+/// Sends a request for each name. Fails if any of the requests is refused.
 async fn refused(
     trial: &mut SruTrial,
     names: Vec<String>,
@@ -234,8 +234,8 @@ async fn refused(
     })
 }
 
-/// The diagnostics that are about the term or the relation `=`: the index may require a number, a date, or a word that is not a
-/// stop word, or may not support the relation.
+/// The diagnostics that concern the term or the relation `=`, and not the index. The index may require a number, a date, or a
+/// word that is not a stop word, or may not support the relation.
 const OF_TERM: [u16; 6] = [24, 35, 36, 19, 22, 31];
 
 async fn searched(trial: &mut SruTrial, version: Version) -> Checked {
@@ -341,7 +341,7 @@ async fn maximum_records(trial: &mut SruTrial, version: Version) -> Checked {
     )
 }
 
-/// Returns the values that the description lists as supported.
+/// Returns the values of this kind that the description lists as supported.
 fn supported(description: &ZeeRex, kind: &str) -> Vec<String> {
     let pairs = description.config.supports.iter();
     let values = pairs.filter(|(name, value)| name == kind && !value.is_empty());

@@ -90,7 +90,7 @@ async fn goes_on(trial: &mut SruTrial, version: Version) -> Checked {
     }
 }
 
-/// The maximum number of octets that are read of the answer to a request that is not valid.
+/// The maximum number of octets that are read of an answer to an invalid request.
 const MOST: usize = 64 << 10;
 
 async fn octets(trial: &mut SruTrial, version: Version, octets: &[u8]) -> Checked {
@@ -120,7 +120,7 @@ async fn long_header(trial: &mut SruTrial, version: Version) -> Checked {
     octets(trial, version, line.as_bytes()).await
 }
 
-/// Sends a query as a form; fails unless there is an answer, with any status.
+/// Sends a query as a form. Fails unless the server answers, with any status, and then continues to answer searches.
 async fn in_form(trial: &mut SruTrial, version: Version, query: &str) -> Checked {
     goes_on(trial, version).await.given()?;
     let search = trial.whole(&trial.search_for(version, query));
@@ -142,7 +142,7 @@ async fn many_booleans(trial: &mut SruTrial, version: Version) -> Checked {
     in_form(trial, version, &vec!["a"; 5000].join(" or ")).await
 }
 
-/// Sends the text of a query without percent-encoding, because no encoding would produce this text.
+/// Sends a query without percent-encoding it, because no encoded query would produce these octets.
 async fn raw_query(trial: &mut SruTrial, version: Version, query: &str) -> Checked {
     goes_on(trial, version).await.given()?;
     let search = trial.search_for(version, "Z3950CONFORMANCE");
@@ -186,7 +186,7 @@ async fn repeated(trial: &mut SruTrial, version: Version) -> Checked {
 
 async fn soap(trial: &mut SruTrial, version: Version, content: &str) -> Checked {
     goes_on(trial, version).await.given()?;
-    // A server without SOAP may refuse the request in its own way.
+    // A server that does not support SOAP may refuse the request in any way.
     let message = SentRequest {
         method: Method::POST,
         ..SentRequest::post(trial.base(), SOAP, content.to_owned())

@@ -100,7 +100,7 @@ async fn content_type(trial: &mut SruTrial, version: Version) -> Checked {
     want(holds, known.join(" or "), || reply.http.summary())
 }
 
-/// Returns the character set given in the Content-Type header, in lower case; `None` if there is none.
+/// Returns the character set in the Content-Type header in lower case, or `None` if there is none.
 fn of_header(http: &HttpReply) -> Option<String> {
     let value = http.content_type().to_ascii_lowercase();
     let (_, name) = value.split_once("charset=")?;
@@ -109,7 +109,8 @@ fn of_header(http: &HttpReply) -> Option<String> {
 }
 
 async fn charset(trial: &mut SruTrial, version: Version) -> Checked {
-    // The search asks for records, because an answer with only the number of hits is unlikely to contain non-ASCII characters.
+    // The search requests records, because an answer that contains only the number of hits is unlikely to contain non-ASCII
+    // characters.
     let search = trial.search_for(version, &trial.query(0)?);
     let reply = trial.ask(&search.with("maximumRecords", "10")).await?;
     let declared = reply
@@ -186,7 +187,7 @@ async fn by_form(trial: &mut SruTrial, version: Version) -> Checked {
     same(&by_url, &read(reply)?)
 }
 
-/// Fails unless both answers have the same number of records and the same first record.
+/// Fails unless both answers have the same number of hits and the same schema of the first record, if there is one.
 fn same(one: &JudgedReply, other: &JudgedReply) -> Checked {
     let record = |reply: &JudgedReply| reply.records().is_empty();
     let first = |reply: &'_ JudgedReply| {

@@ -99,7 +99,7 @@ async fn reply_to(trial: &mut SruTrial, version: Version, asked: Sample) -> Chec
         }
         _ => reply,
     };
-    // An answer in a different version cannot be examined by the rules of this version.
+    // The rules of one version do not apply to an answer in another version.
     if reply.is_in(version) {
         Ok(reply)
     } else {

@@ -94,7 +94,7 @@ async fn named(trial: &mut SruTrial, version: Version, packing: &str) -> Checked
     let reply = packed(trial, version, packing).await?;
     let first = reply.records().first();
     let found = first.and_then(|record| record.text_of(parameter(version)));
-    // Version 2.0 does not require recordXMLEscaping, so a record without it does not break a rule.
+    // Version 2.0 does not require recordXMLEscaping, so a record may omit it.
     if found.is_none() && version == Version::V2_0 {
         return Err(Verdict::not_offered("records have no recordXMLEscaping"));
     }

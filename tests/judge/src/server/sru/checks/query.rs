@@ -136,8 +136,8 @@ pub(super) const CHECKS: &[&[Check]] = sru_checks! {
         => refused("a and/z3950none b", &[]);
 };
 
-/// Fails unless a query that is written in another way finds the same number of records. `form` creates this query from the query
-/// with hits and a query without hits.
+/// Fails unless a differently written query finds the same number of records. `form` creates this query from the query with hits
+/// and a query without hits.
 async fn same(trial: &mut SruTrial, version: Version, form: fn(&str, &str) -> String) -> Checked {
     let query = trial.query(1)?;
     let nowhere = super::search::nowhere(trial)?;
@@ -161,7 +161,7 @@ async fn counts(trial: &mut SruTrial, version: Version, query: &str) -> Checked 
     })
 }
 
-/// Returns the query with hits, in which `form` rewrites the word.
+/// Returns the query with hits after replacing its word with the result of `form`.
 fn rewritten(trial: &SruTrial, form: impl Fn(&str) -> String) -> Checked<String> {
     let query = trial.query(1)?;
     let term = trial.offer.term();

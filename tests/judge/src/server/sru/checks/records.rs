@@ -60,7 +60,7 @@ async fn identifier(trial: &mut SruTrial, version: Version) -> Checked {
 async fn unknown(trial: &mut SruTrial, version: Version, numbers: &[u16]) -> Checked {
     let search = trial.search(version)?.with("recordSchema", NONE);
     let reply = trial.ask(&search).await?;
-    // Instead of refusing the search, the server may replace each record by a diagnostic.
+    // Instead of refusing the search, the server may replace each record with a diagnostic.
     let mut records = reply.records().iter();
     let is_each = records.len() > 0
         && records

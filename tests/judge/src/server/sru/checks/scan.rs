@@ -98,7 +98,7 @@ async fn listed(trial: &mut SruTrial, version: Version, maximum: usize) -> Check
     Ok(reply)
 }
 
-/// Returns at least `least` terms of the index as a precondition. Ends the check if this fails.
+/// Returns at least `least` terms of the index, which the check needs. Ends the check if this fails.
 async fn terms(trial: &mut SruTrial, version: Version, least: usize) -> Checked<Vec<String>> {
     let reply = listed(trial, version, least).await.given()?;
     let found: Vec<String> = reply.values().into_iter().map(str::to_owned).collect();
@@ -112,7 +112,7 @@ async fn terms(trial: &mut SruTrial, version: Version, least: usize) -> Checked<
     }
 }
 
-/// Returns a scan clause for the scanned index, starting with another term.
+/// Returns a scan clause for the same index that starts with another term.
 fn from(trial: &SruTrial, term: &str) -> Checked<String> {
     let clause = trial.offer.scan_clause.as_deref().unwrap_or_default();
     let (index, _) = clause
@@ -205,7 +205,8 @@ async fn position_one(trial: &mut SruTrial, version: Version) -> Checked {
     )
 }
 
-/// Requests three terms around the fourth term of a list, with the given response position, and compares them with the list.
+/// Requests three terms around the fourth term of a list, with the given response position. Fails unless they agree with the
+/// list.
 async fn shifted(trial: &mut SruTrial, version: Version, position: usize) -> Checked {
     let list = terms(trial, version, 7).await?;
     let fourth = list.get(3).map(String::as_str).unwrap_or_default();
@@ -216,7 +217,7 @@ async fn shifted(trial: &mut SruTrial, version: Version, position: usize) -> Che
         .with("maximumTerms", "3")
         .with("responsePosition", position.to_string());
     let reply = trial.ask(&scan).await?.not_offered_if(&[120])?.accepted()?;
-    // The fourth term of the list has to be at `position`; with position 1, the answer begins with that term.
+    // The fourth term of the list has to be at `position` in the answer, counted from 1.
     let begin = 4 - position;
     let wanted = list.get(begin..begin + 3).unwrap_or_default();
     want(reply.values() == wanted, format!("{wanted:?}"), || {

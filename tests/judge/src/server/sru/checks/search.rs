@@ -222,7 +222,7 @@ async fn some(
     Ok(reply)
 }
 
-/// Returns the data of the first record in an answer; `None` if there is none.
+/// Returns the data of the first record in an answer, or `None` if there are no records.
 fn first_data(reply: &JudgedReply) -> Option<&super::super::tree::XmlNode> {
     reply.records().first()?.child("recordData")
 }

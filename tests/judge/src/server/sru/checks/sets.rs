@@ -1,4 +1,4 @@
-//! Checks of result sets that the server keeps (resultSetTTL, resultSetId, and `cql.resultSetId` in queries), and of facets in
+//! Checks of result sets that the server stores (resultSetTTL, resultSetId, and `cql.resultSetId` in queries), and of facets in
 //! 2.0.
 
 use z3950_asn1::sru::Version;
@@ -43,7 +43,7 @@ pub(super) const CHECKS: &[&[Check]] = sru_checks! {
         => facet_counts;
 };
 
-/// Sends a search with resultSetTTL; returns the name of the result set and the answer.
+/// Sends a search with resultSetTTL, and returns the name of the result set and the answer.
 async fn kept(trial: &mut SruTrial, version: Version) -> Checked<(String, JudgedReply)> {
     let search = trial.search(version)?.with("resultSetTTL", "60");
     let reply = trial

@@ -40,7 +40,8 @@ const NOT_SORTED: [u16; 15] = [15, 16, 48, 80, 81, 82, 83, 84, 86, 87, 88, 89, 9
 /// The maximum number of records in a result whose order is compared.
 const MOST: u64 = 50;
 
-/// Returns the index to sort by: the first index that can be sorted according to the description, or dc.title.
+/// Returns the index to sort by: of the indexes that can be sorted according to the description, one whose name ends with "title"
+/// or else the first, and dc.title if there are none.
 fn index(trial: &SruTrial) -> String {
     let named = trial.offer.indexes(|index| index.sort == Some(true));
     let title = named.iter().find(|name| name.ends_with("title"));

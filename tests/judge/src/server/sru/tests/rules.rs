@@ -1,12 +1,12 @@
-//! A table that breaks each rule once. A row has the change that the peer makes to requests or answers, and the checks that must
-//! fail.
+//! A table that breaks each rule once. A row contains the change that the proxy makes to requests or answers, and the checks that
+//! must fail because of it.
 
 mod services;
 
 pub(super) use self::services::SERVICES;
 use super::Rule::{self, Answered, AnsweredTo, Asked};
 
-/// The end of the URL of a search for one record, if no further parameters follow.
+/// The end of the request line of a search for one record without further parameters.
 const PLAIN: &str = "maximumRecords=1 ";
 pub(super) const RECORD: &str = "<leader>";
 pub(super) const NINE: &str = "numberOfRecords>9<";
@@ -488,8 +488,8 @@ pub(super) const SEARCHING: &[(Rule, &[&str])] = &[
     ),
 ];
 
-/// The checks that none of the changes can cause to fail: they fail only if the server changes its answers, or ends when a
-/// connection is cut.
+/// The checks that none of the changes can cause to fail. They fail only if the server's answers change between requests, or if
+/// the server ends when a connection is cut off.
 pub(super) const NEVER: &[&str] = &[
     "scan.answered.2-0",
     "sort.repeated",

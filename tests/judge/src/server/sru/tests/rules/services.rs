@@ -279,7 +279,7 @@ pub(in super::super) const SERVICES: &[(Rule, &[&str])] = &[
         Asked("/z3950-conformance-none?", "/books?"),
         &["http.path.unknown"],
     ),
-    // Requests that must not end the server.
+    // Requests after which the server must still run.
     (Dies("garbage"), &["hostile.garbage"]),
     (Dies("GET /books HTTP/1.1\r\n\r\n"), &["hostile.no-host"]),
     (Dies("HTTP/9.9"), &["hostile.version"]),
