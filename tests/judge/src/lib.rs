@@ -1,6 +1,6 @@
-//! Judges both sides of Z39.50, and SRU servers, by the standards: [`server`] sends requests that a client may send and compares
-//! the answers with the requirements of the standard; [`client`] watches the sessions of a server and reports the rules that its
-//! clients break.
+//! Judges Z39.50 servers, Z39.50 clients and SRU servers by the standards. [`server`] sends requests that a client may send and
+//! compares the answers with the requirements of the standard. [`client`] observes the sessions of a server and reports the rules
+//! that its clients break.
 //!
 //! The programs `z3950 probe --conformance` and `z3950d --judge` use these two modules.
 
@@ -10,14 +10,14 @@ pub mod server;
 
 pub use self::report::{HIDDEN, digits};
 
-/// How binding a requirement is.
+/// The strength of a requirement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// Required by the standard: an implementation that does not meet the requirement does not conform.
     Shall,
     /// Recommended by the standard, or by a clarification or agreement of its maintenance agency.
     Should,
-    /// Not required by the standard, but other programs depend on it, or it saves them work.
+    /// Not required by the standard, but expected by other programs or useful to them.
     Practice,
 }
 
@@ -36,9 +36,9 @@ impl Level {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Requirement {
-    /// The name of the requirement, `service.subject`, which does not change between versions.
+    /// The name of the requirement in the form `service.subject`, which does not change between versions.
     pub name: &'static str,
-    /// How binding the requirement is.
+    /// The strength of the requirement.
     pub level: Level,
     /// The section of the standard, or another source, that contains the requirement.
     pub section: &'static str,

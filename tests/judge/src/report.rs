@@ -1,4 +1,5 @@
-//! The common parts of the reports of both judges: the display of octets, and JUnit XML, which the viewers of CI services read.
+//! The parts that the reports of both judges have in common: the formatting of octets, and JUnit XML, which CI services can
+//! display.
 
 use std::time::{Duration, SystemTime};
 
@@ -13,7 +14,7 @@ use crate::{Level, Requirement};
 /// The text shown instead of octets that are hidden completely, such as those of an APDU that cannot be decoded.
 pub const HIDDEN: &str = "not shown, since they may hold a password";
 
-/// Returns the octets in hexadecimal, with asterisks for octets that may contain a password; `None` if all octets are hidden.
+/// Returns the octets in hexadecimal, with asterisks for octets that may contain a password, or `None` if all octets are hidden.
 pub fn digits(octets: &[u8]) -> Option<String> {
     let is_hidden = !octets.is_empty() && octets.iter().all(|octet| *octet == b'*');
     (!is_hidden).then(|| hex::digits(octets))
@@ -26,16 +27,16 @@ pub(crate) enum Outcome<'a> {
     /// The requirement is not met.
     NotMet {
         requirement: &'static Requirement,
-        /// The name of this result for a requirement that the standard does not impose.
+        /// The word for an unmet requirement that the standard does not impose, such as `hint`.
         advice: &'static str,
         /// A description of what was received instead, on one line.
         message: String,
         /// The messages that show the violation.
         evidence: String,
     },
-    /// An error prevented a result, for this reason.
+    /// An error prevented a result. The value is the reason.
     Error(&'a str),
-    /// There is no result, for this reason.
+    /// There is no result. The value is the reason.
     Skipped(String),
 }
 
@@ -136,8 +137,8 @@ fn skipped(reason: &str) -> TestCaseStatus {
     status
 }
 
-/// Converts text for XML. `XmlString` alone would drop control characters together with the characters after them, and would keep
-/// U+FFFE and U+FFFF, which XML 1.0 does not allow (§2.2). This function replaces all of them with U+FFFD.
+/// Replaces characters that XML 1.0 does not allow (§2.2) with U+FFFD. `XmlString` alone would drop control characters together
+/// with the characters after them, and would retain U+FFFE and U+FFFF.
 fn xml_text(text: &str) -> XmlString {
     let shown = text.chars().map(|character| match character {
         '\n' => character,

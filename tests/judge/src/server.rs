@@ -1,5 +1,5 @@
-//! Judges a server by Z39.50-2003, or by SRU 1.1, 1.2 and 2.0. Each check opens its own session or connection, sends valid
-//! requests, some of them with unusual values, and compares the answers with the standard, its clarifications, RFC 2056 and the
+//! Judges a server by Z39.50-2003, or by SRU 1.1, 1.2 and 2.0. Each check opens a new session or connection and sends valid
+//! requests, some of them with unusual values. It compares the answers with the standard, its clarifications, RFC 2056 and the
 //! expectations of clients.
 //!
 //! ```no_run

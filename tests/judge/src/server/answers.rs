@@ -1,4 +1,4 @@
-//! Common parts of answers: diagnostics, records, and numbers that must be consistent.
+//! What answers have in common: diagnostics, records, and numbers that must be consistent.
 
 use z3950_asn1::apdu::{
     Apdu, DefaultDiagFormat, DiagRec, External, NamePlusRecord, PresentResponse, PresentStatus,
@@ -16,7 +16,7 @@ pub(super) enum Reaction {
     Accepted,
 }
 
-/// A response with a status and diagnostics.
+/// A response that has a status and may have diagnostics.
 pub(super) trait Refusable: Clone + Into<Apdu> {
     /// Returns whether the service succeeded according to its status.
     fn succeeded(&self) -> bool;
@@ -29,8 +29,8 @@ pub(super) trait Refusable: Clone + Into<Apdu> {
         summary(&self.clone().into())
     }
 
-    /// Returns whether the request was refused or accepted; fails if a refusal does not have a diagnostic (Z39.50-2003
-    /// §3.2.2.1.8, §3.2.3.1.6, §3.2.8.1.9).
+    /// Returns whether the request was refused or accepted. Fails if it was refused without a diagnostic (Z39.50-2003 §3.2.2.1.8,
+    /// §3.2.3.1.6, §3.2.8.1.9).
     fn reaction(&self) -> Checked<Reaction> {
         let diagnostics = self.diagnostics();
         if self.succeeded() {
@@ -65,8 +65,8 @@ pub(super) trait Refusable: Clone + Into<Apdu> {
         }
     }
 
-    /// Ends the check as not offered if the request was refused with one of these conditions, which mean that a feature is not
-    /// available.
+    /// Ends the check with the verdict "not offered" if the request was refused with one of these conditions, which mean that a
+    /// feature is not available.
     fn not_offered_if(&self, conditions: &[i64]) -> Checked {
         let found = self.diagnostics();
         match found.iter().find(|one| conditions.contains(&one.condition)) {
@@ -127,7 +127,7 @@ fn of_records(records: Option<&Records>) -> Vec<DefaultDiagFormat> {
     }
 }
 
-/// Returns diagnostics in the default format. A diagnostic in another format counts as one without a known condition.
+/// Returns diagnostics in the default format. A diagnostic in another format is replaced by one with condition 100.
 pub(super) fn in_default_format(diagnostics: &[DiagRec]) -> Vec<DefaultDiagFormat> {
     let known = diagnostics.iter().map(|diagnostic| match diagnostic {
         DiagRec::DefaultFormat(known) => known.clone(),
@@ -166,7 +166,7 @@ pub(super) trait WithRecords: Refusable {
         self.counted()
     }
 
-    /// Returns the first record; fails if there is none, or if it is a surrogate diagnostic.
+    /// Returns the first record. Fails if there is no record, or if the first one is a surrogate diagnostic.
     fn first_record(&self) -> Checked<&External> {
         match self.records().first().map(|first| &first.record) {
             Some(Record::RetrievalRecord(external)) => Ok(external),

@@ -1,4 +1,4 @@
-//! Defines checks: a requirement with its source, and a function that performs the check in a new session.
+//! Defines checks. A check consists of a requirement with its source, and a function that performs the check in a new session.
 
 use std::fmt;
 
@@ -24,8 +24,8 @@ pub(super) enum Procedure {
 
 #[cfg(test)]
 impl Check {
-    /// Returns whether the text of the requirement can be understood without the requirements before it, which a report may not
-    /// contain.
+    /// Returns whether the text of the requirement can be understood on its own. A report may not contain the requirements that
+    /// precede it in the list.
     pub(super) fn stands_alone(&self) -> bool {
         let leans = [
             "So ",
@@ -53,7 +53,8 @@ impl fmt::Debug for Check {
     }
 }
 
-/// Defines a table of checks: name, level, source, requirement, and a function with its arguments after the trial.
+/// Defines a table of checks. Each has a name, a level, a source, a requirement, and a function, with the arguments that follow
+/// the trial.
 macro_rules! checks {
     ($($name:literal $level:ident $section:tt: $requirement:literal => $run:ident $(($($argument:expr),*))?;)*) => {
         &[$($crate::server::check::Check {

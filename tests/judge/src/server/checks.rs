@@ -25,7 +25,7 @@ pub(super) mod updates;
 
 use super::check::Check;
 
-/// The permission that a check needs from the user of the judge.
+/// The permission that a check needs from the person who runs the judge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Permission {
     /// No permission is needed, because the check only sends what any client may send.
@@ -36,7 +36,7 @@ pub enum Permission {
     Update,
 }
 
-/// Returns all checks in order: Init first, hostile checks last.
+/// Returns all checks in the order in which they are run: first the checks of Init, and last the hostile checks.
 pub fn all() -> impl Iterator<Item = (Permission, &'static Check)> {
     let groups = [
         (Permission::None, init::CHECKS),

@@ -1,4 +1,4 @@
-//! Pairs each request with the response that answers it.
+//! Associates each type of request with the type of the response that answers it.
 
 use z3950_asn1::apdu::{
     Apdu, Close, DeleteResultSetRequest, DeleteResultSetResponse, DuplicateDetectionRequest,

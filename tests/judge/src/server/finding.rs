@@ -17,8 +17,8 @@ pub struct Finding {
     pub requirement: &'static Requirement,
     /// The verdict on the server.
     pub verdict: Verdict,
-    /// Whether an error prevented the check: no session could be opened, or the judgement was ended early. An error that prevents
-    /// several checks is marked only in the first finding.
+    /// Whether an error prevented the check, because no session could be opened or because the judgement was ended early. If an
+    /// error prevents several checks, only the first of their findings is marked.
     pub is_error: bool,
     /// The duration of the check.
     pub time: Duration,
@@ -32,7 +32,7 @@ impl Finding {
         self.requirement.level == Level::Shall && matches!(self.verdict, Verdict::Fail { .. })
     }
 
-    /// Returns the finding as JSON; `octets` adds the octets of each APDU in hexadecimal.
+    /// Returns the finding as JSON. If `octets` is true, it includes the octets of each APDU in hexadecimal.
     pub fn to_json(&self, octets: bool) -> Map<String, Value> {
         let (wanted, came, reason) = match &self.verdict {
             Verdict::Pass => (None, None, None),

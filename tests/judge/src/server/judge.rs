@@ -1,5 +1,5 @@
-//! A judgement, which first determines the server's offer and then runs the checks. Its limits apply even if the server hangs,
-//! gives wrong numbers, or sends too much.
+//! A judgement, which first determines what the server offers and then runs the checks. Its limits apply even if the server
+//! hangs, sends wrong numbers, or sends too much.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -32,12 +32,13 @@ pub struct Judge {
     findings: Vec<Finding>,
     begun: SystemTime,
     started: Instant,
-    /// Whether a finding already reports the error that prevents checks.
+    /// Whether one of the findings already reports the error that prevents checks.
     has_error: bool,
 }
 
-/// The options that sessions propose. Options that let the server ask questions are left out, as are encapsulation and
-/// negotiation, which change the meaning of other APDUs. Checks of an option that is left out propose it themselves.
+/// The options that sessions propose. Options that let the server send requests to the client are left out, and so are
+/// encapsulation and negotiation, which change the meaning of other APDUs. The checks of these options propose them in their own
+/// sessions.
 const PROPOSED: [Options; 13] = [
     Options::SEARCH,
     Options::PRESENT,
@@ -121,7 +122,8 @@ impl Judge {
         }
     }
 
-    /// Determines the server's offer. This is needed once, before the first check. If a database is missing, no checks are run.
+    /// Determines what the server offers. This must be called once before the first check. If a database is missing, no checks
+    /// are run.
     pub async fn learn(&mut self) -> &ServerOffer {
         let server = Arc::clone(&self.server);
         let limit = server.options.limits.check_time + server.options.pause * 100;
@@ -162,8 +164,8 @@ impl Judge {
         self.schedule.note_answer(ledger);
     }
 
-    /// Returns the maximum number of useful sessions. While one session waits for silence, the pause between requests limits the
-    /// number of other sessions that can be busy.
+    /// Returns the largest number of sessions that is useful. While one session waits to see whether the server sends anything,
+    /// the pause between requests limits how many other sessions can be busy.
     fn useful_sessions(&self) -> usize {
         let options = &self.server.options;
         let useful = QUIET.div_duration_f64(options.pause);
@@ -175,22 +177,22 @@ impl Judge {
         useful.min(options.sessions).min(self.remaining())
     }
 
-    /// Returns the result of the next check, in the order of the checks; `None` after the last check. Later checks run in the
-    /// meantime. If the future is dropped, checks that have begun continue at the next call.
+    /// Returns the result of the next check in the order of the checks, or `None` after the last check. Later checks run in the
+    /// meantime. If the future is dropped, the checks that have begun continue at the next call.
     pub async fn next(&mut self) -> Option<&Finding> {
         let result = self.schedule.next(&self.offer).await?;
         self.add(result);
         self.findings.last()
     }
 
-    /// Ends the judgement. Checks without a result are reported as not judged, for this reason.
+    /// Ends the judgement. Checks that have no result yet are reported as not judged, for this reason.
     pub fn stop(&mut self, reason: &str) {
         for result in self.schedule.stop(reason) {
             self.add(result);
         }
     }
 
-    /// Adds the result of a check. If an error prevents several checks, it is reported only once.
+    /// Adds the result of a check. An error that prevents several checks is reported only once.
     fn add(&mut self, result: CheckResult) {
         let CheckResult {
             check,

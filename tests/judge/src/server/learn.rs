@@ -26,7 +26,7 @@ const MOST_LISTED: i64 = 10;
 /// The record syntaxes that are tried.
 pub(super) const SYNTAXES: [Oid; 6] = [USMARC, UNIMARC, XML, SUTRS, GRS_1, OPAC];
 
-/// Determines the server's offer within a time limit. Also returns the ledger, which contains the cost.
+/// Determines what the server offers within a time limit. Also returns the ledger, which records the cost.
 pub(super) async fn learn(target: &Arc<JudgedServer>, limit: Duration) -> (Offer, Ledger) {
     let named = &target.options.databases;
     let mut offer = Offer {
@@ -89,8 +89,8 @@ async fn fill(offer: &mut Offer, trial: &mut Trial) -> Checked {
 /// The conditions that mean that a database does not exist.
 const NO_DATABASE: [i64; 3] = [109, 235, 236];
 
-/// Finds a query with hits, preferably only a few. Uses the given query if there is one; otherwise, tries words in any field, in
-/// the title, and without attributes.
+/// Finds a query with hits, preferably with only a few. If the user has given a query, it is used; otherwise, words are tried in
+/// any field, in the title, and without attributes.
 async fn find_query(offer: &mut Offer, trial: &mut Trial) -> Checked {
     let (given, terms) = (trial.options().query.clone(), trial.options().terms.clone());
     if let Some(query) = given {
@@ -119,8 +119,8 @@ async fn find_query(offer: &mut Offer, trial: &mut Trial) -> Checked {
             if offer.missing.contains(&MissingPrerequisite::Database) {
                 return Ok(());
             }
-            // No other word is tried if the server refuses the attributes, which it would do with any word, or if the hits are
-            // already few.
+            // No other word is tried if the server refuses the attributes, because it would refuse them with any word, or if the
+            // number of hits is already small.
             if refusal.is_some() || FEW.contains(&offer.hits) {
                 break;
             }
@@ -134,8 +134,8 @@ async fn find_query(offer: &mut Offer, trial: &mut Trial) -> Checked {
     Ok(())
 }
 
-/// Searches, and keeps the query if it is the best so far. Returns the reason if the query was refused. If the reason is a
-/// missing database, this is recorded.
+/// Runs a query, and retains it if it is the best so far. If the query was refused, returns the reason. If a database is missing,
+/// this is recorded.
 async fn hits_of(offer: &mut Offer, trial: &mut Trial, query: RpnQuery) -> Checked<Option<String>> {
     let request = search(offer.databases.clone(), Query::Type1(query.clone()));
     if offer.query.is_none() {
@@ -167,7 +167,7 @@ async fn hits_of(offer: &mut Offer, trial: &mut Trial, query: RpnQuery) -> Check
     Ok(Some(first.to_string()))
 }
 
-/// Returns the first database of records that is listed in Explain; `None` if there is none.
+/// Returns the first database of records that is listed in Explain, or `None` if there is no such database.
 async fn first_listed(trial: &mut Trial) -> Option<DatabaseName> {
     let mut asked = ExplainOptions::default();
     asked.category = "DatabaseInfo".to_owned();
@@ -203,7 +203,7 @@ async fn find_updates(offer: &mut Offer, trial: &mut Trial) -> Checked {
     Ok(())
 }
 
-/// Requests the first record in each of the syntaxes.
+/// Requests the first record in each of the syntaxes to find out which are offered.
 async fn find_syntaxes(offer: &mut Offer, trial: &mut Trial) -> Checked {
     let Some(query) = offer.query.clone().filter(|_| offer.hits > 0) else {
         return Ok(());

@@ -6,9 +6,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::time::{Instant, sleep_until};
 
-/// The maximum number of messages of a check that are kept for its report.
+/// The maximum number of messages of a check that are stored for its report.
 const MAX_EXCHANGES: usize = 200;
-/// The maximum number of octets of a message that are kept for the report.
+/// The maximum number of octets of a message that are stored for the report.
 pub(super) const MAX_KEPT: usize = 4096;
 
 /// An APDU, an HTTP message, or other octets, sent or received.
@@ -16,7 +16,7 @@ pub(super) const MAX_KEPT: usize = 4096;
 pub struct Exchange {
     /// Whether the message was sent by the judge, not by the server.
     pub is_sent: bool,
-    /// The first 4096 octets of the message; credentials are replaced by `*`.
+    /// The first 4096 octets of the message, in which credentials are replaced with `*`.
     pub octets: Bytes,
     /// The length of the message in octets.
     pub length: usize,
@@ -33,7 +33,7 @@ pub(super) struct Ledger {
     pub(super) requests: u32,
     /// The number of octets received.
     pub(super) octets: u64,
-    /// The time for which requests were held back.
+    /// The total time for which requests were delayed to limit their rate.
     pub(super) paused: Duration,
     /// Whether the server could not be reached, or did not begin a session.
     pub(super) is_unreachable: bool,
@@ -44,12 +44,12 @@ pub(super) struct Ledger {
     next_request: Option<Instant>,
 }
 
-/// Limits the rate of requests: stores the earliest time at which any of the sessions may send the next request.
+/// Limits the rate of requests. It stores the earliest time at which any session may send the next request.
 #[derive(Debug, Default)]
 pub(super) struct Pacer(Mutex<Option<Instant>>);
 
 impl Pacer {
-    /// Reserves the first free time from `earliest` on, with a pause after it.
+    /// Reserves the earliest available time that is not before `earliest`, followed by a pause.
     fn take(&self, earliest: Instant, pause: Duration) -> Instant {
         let mut free = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let moment = free.map_or(earliest, |free| free.max(earliest));
@@ -59,8 +59,8 @@ impl Pacer {
 }
 
 impl Ledger {
-    /// Returns whether the server refused or ended the connection or did not answer, possibly because of the number of open
-    /// connections.
+    /// Returns whether the server refused the connection, ended it or did not answer. The number of open connections may have
+    /// been the reason.
     pub(super) fn is_cut_off(&self) -> bool {
         self.is_unreachable || self.is_silent || self.is_ended
     }
@@ -83,7 +83,7 @@ impl Ledger {
         self.requests += 1;
     }
 
-    /// Adds a message to the ledger; `octets` are the first octets of the message.
+    /// Adds a message to the ledger. `octets` contains the first octets of the message, and `length` is its full length.
     pub(super) fn note(
         &mut self,
         is_sent: bool,

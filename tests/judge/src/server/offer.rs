@@ -1,5 +1,5 @@
-//! The offer of a server, which is determined before the server is judged: a database, a query with hits, and other values that
-//! the checks of the protocol need.
+//! What a server offers. This is determined before the server is judged: a database, a query with hits, and other values that the
+//! checks of the protocol need.
 
 use std::sync::Arc;
 
@@ -9,12 +9,12 @@ use z3950_asn1::oid::Oid;
 use z3950_asn1::sru::Version;
 use z3950_asn1::sru::zeerex::{ZeeRex, ZeeRexIndex, ZeeRexMap};
 
-/// Words that occur in most catalogues, in several languages; the last ones are for test servers.
+/// Words that occur in most catalogues, in several languages. The last ones are meant for test servers.
 pub(super) const WORDS: [&str; 14] = [
     "history", "war", "water", "the", "of", "a", "de", "la", "und", "computer", "book", "test",
     "peace", "1",
 ];
-/// The preferred range of numbers of hits, which are small enough to fetch all records.
+/// The preferred numbers of hits. They are small enough for all records to be fetched.
 pub(super) const FEW: std::ops::RangeInclusive<i64> = 3..=20;
 /// The message if the server did not answer while its offer was being determined.
 pub(super) const TOO_LATE: &str = "the server did not answer in time";
@@ -37,12 +37,12 @@ pub enum MissingPrerequisite {
     Updates,
 }
 
-/// The offer of a server in the protocol in which it is judged.
+/// What a server offers in the protocol in which it is judged.
 #[derive(Debug, Clone)]
 pub enum ServerOffer {
-    /// The offer of a Z39.50 server.
+    /// What a Z39.50 server offers.
     Z3950(Arc<Offer>),
-    /// The offer of an SRU server.
+    /// What an SRU server offers.
     Sru(Arc<SruOffer>),
 }
 
@@ -71,7 +71,7 @@ impl ServerOffer {
         }
     }
 
-    /// Returns the server's properties and the values used to judge it, with their names.
+    /// Returns the server's properties and the values used to judge it, as pairs of name and value.
     pub(super) fn used(&self) -> Vec<(String, Value)> {
         match self {
             Self::Z3950(offer) => offer.used(),
@@ -86,13 +86,13 @@ impl ServerOffer {
 pub struct Offer {
     /// The server's answer to Init; `None` if there was no answer.
     pub init: Option<InitializeResponse>,
-    /// The version in force; 0 without a session.
+    /// The version in force; 0 if there is no session.
     pub version: u8,
     /// The options granted by the server.
     pub granted: Options,
     /// The databases that are judged.
     pub databases: Vec<DatabaseName>,
-    /// Whether the databases are the default ones, because the user did not name any.
+    /// Whether the databases were chosen by the judge, because the user did not name any.
     pub is_default: bool,
     /// A query with hits or, if none was found, the first query tried.
     pub query: Option<RpnQuery>,
@@ -151,7 +151,7 @@ pub struct SruOffer {
     pub path: String,
     /// The versions that the server supports, earliest first.
     pub versions: Vec<Version>,
-    /// Whether the server supports 2.0 only if the request has the parameter `version`, which does not exist in 2.0.
+    /// Whether the server supports version 2.0 only for requests with the parameter `version`, which is not defined in 2.0.
     pub names_version: bool,
     /// The server's description of itself; `None` if it does not send one.
     pub description: Option<ZeeRex>,
@@ -159,9 +159,9 @@ pub struct SruOffer {
     pub query: Option<String>,
     /// The number of hits of the query.
     pub hits: u64,
-    /// Whether the server really searches: a search for a word that does not occur anywhere has no hits.
+    /// Whether the server evaluates queries, so that a search for a word that does not occur anywhere has no hits.
     pub has_index: bool,
-    /// A clause for scanning an index that contains terms.
+    /// A scan clause for an index that contains terms.
     pub scan_clause: Option<String>,
     /// The preconditions of the judgement that the server does not meet.
     pub missing: Vec<MissingPrerequisite>,
@@ -199,8 +199,8 @@ impl SruOffer {
         .into()
     }
 
-    /// Returns the CQL names, with prefixes, of the indexes in the description for which `keeps` returns true. Each index is
-    /// listed under one name.
+    /// Returns the CQL names, with prefixes, of the indexes in the description for which `keeps` returns true. An index with
+    /// several names is listed under one of them.
     pub(super) fn indexes(&self, keeps: impl Fn(&ZeeRexIndex) -> bool) -> Vec<String> {
         let indexes = self.description.iter().flat_map(|one| &one.indexes);
         let names = indexes.filter(|index| keeps(index)).filter_map(|index| {
@@ -221,8 +221,8 @@ impl SruOffer {
     }
 }
 
-/// Returns whether one number of hits suits the checks better than another. Numbers in [`FEW`] are best, followed by the smallest
-/// number above this range, and then by the largest number below it.
+/// Returns whether `hits` is a better number of hits for the checks than `than`. Numbers in [`FEW`] are best, followed by the
+/// smallest number above this range, and then by the largest number below it.
 pub(super) fn is_better(hits: i64, than: i64) -> bool {
     match (hits, than) {
         _ if hits <= 0 || FEW.contains(&than) => false,

@@ -14,35 +14,35 @@ use super::ledger::Pacer;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct JudgeOptions {
-    /// The databases to search. If empty, this is `Default` or, if the Z39.50 server does not have it, the first database listed
-    /// in Explain.
+    /// The databases to search. If the list is empty, the database is `Default` or, if a Z39.50 server does not have a database
+    /// of this name, the first database listed in Explain.
     pub databases: Vec<DatabaseName>,
-    /// A query with hits, preferably 3 to 20. If it is given, no other query is tried; if it is `None`, queries for common words
-    /// are tried.
+    /// A query that has hits, preferably 3 to 20. If it is given, no other query is tried. If it is `None`, queries for common
+    /// words are tried.
     pub query: Option<RpnQuery>,
     /// A query in CQL, for SRU servers.
     pub cql: Option<String>,
-    /// The form of requests to an SRU server: additional parameters, and the place of the credentials.
+    /// How requests to an SRU server are formed: additional parameters, and where the credentials are sent.
     pub sru: SruOptions,
     /// Words to try before the built-in common words.
     pub terms: Vec<String>,
-    /// The credentials and implementation names for Init. Versions, options and sizes are chosen by the judge.
+    /// The credentials and implementation names for Init. The judge chooses versions, options and sizes itself.
     pub init: InitializeRequest,
     /// The maximum times to wait; by default, 10 s for an answer.
     pub timeouts: Timeouts,
-    /// The pause between two requests in all sessions together; by default, half a second. It does not apply to the first request
-    /// of a check.
+    /// The pause between two requests, counting the requests of all sessions; by default, half a second. The first request of a
+    /// check is sent without a pause.
     pub pause: Duration,
     /// The maximum number of concurrent sessions or connections; by default, 16. Fewer are used if the server does not accept
     /// more, or if the pause between requests would leave some sessions idle.
     pub sessions: usize,
     /// Whether to send octets that the standard forbids.
     pub is_hostile: bool,
-    /// The database in which records may be stored and deleted; `None` for no updates.
+    /// The database in which records may be stored and deleted; `None` if no updates may be made.
     pub may_update: Option<DatabaseName>,
-    /// The prefixes of the names of the checks to run; all checks if the list is empty.
+    /// The prefixes of the names of the checks to run. If the list is empty, all checks are run.
     pub only: Vec<String>,
-    /// The limits on the cost that the judgement causes at the server.
+    /// The limits on the cost of the judgement for the server.
     pub limits: JudgeLimits,
 }
 

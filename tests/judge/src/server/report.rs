@@ -1,4 +1,4 @@
-//! The findings of a judgement, as values, as JSON and as JUnit XML.
+//! The findings of a judgement, which can be written as JSON and as JUnit XML.
 
 use std::time::{Duration, SystemTime};
 
@@ -10,7 +10,7 @@ use super::secrets::Secrets;
 use super::verdict::Verdict;
 use crate::report::{Group, Outcome, service, timestamp, to_junit};
 
-/// The version of the JSON form.
+/// The version of the JSON format.
 const VERSION: u32 = 1;
 
 /// The findings of a judgement.
@@ -27,7 +27,7 @@ pub struct Report<'a> {
     pub requests: u32,
     /// The number of octets received.
     pub octets: u64,
-    /// The server's offer.
+    /// What the server offers.
     pub offer: &'a ServerOffer,
     /// The findings, in the order of the checks.
     pub findings: &'a [Finding],
@@ -47,7 +47,7 @@ pub struct Count {
     pub advice: usize,
     /// The number of checks of features that the server does not offer.
     pub not_offered: usize,
-    /// The number of checks without a verdict on the server.
+    /// The number of checks that did not lead to a verdict on the server.
     pub not_judged: usize,
     /// The number of checks that have no verdict because of an error; see [`Finding::is_error`].
     pub errors: usize,
@@ -71,7 +71,7 @@ impl Report<'_> {
         count
     }
 
-    /// Returns the report as a JSON object, with the octets.
+    /// Returns the report as a JSON object, including the octets of the messages.
     pub fn to_json(&self) -> Value {
         let count = self.count();
         let findings: Vec<Value> = self
@@ -99,7 +99,7 @@ impl Report<'_> {
         })
     }
 
-    /// Returns the server's properties and the values used to judge it, with their names.
+    /// Returns the server's properties and the values used to judge it, as pairs of name and value.
     pub fn used(&self) -> Vec<(String, Value)> {
         let mut used = self.offer.used();
         for (_, value) in &mut used {

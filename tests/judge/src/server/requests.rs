@@ -1,4 +1,4 @@
-//! The basic requests of checks, and the response type of each request (Z39.50-2003 §4.1).
+//! The basic requests that checks send (Z39.50-2003 §4.1).
 
 use z3950_asn1::apdu::{
     AttributeElement, AttributesPlusTerm, DatabaseName, DeleteFunction, DeleteResultSetRequest,
@@ -19,7 +19,7 @@ pub(super) const NOWHERE: &str = "zqxjkvzzqwv";
 pub(super) const MAX: i64 = i32::MAX as i64;
 
 impl Trial {
-    /// Returns the query with hits or, if none was found, a query that the server accepts.
+    /// Returns the query with hits or, if there is none, another query that the server accepts.
     pub(super) fn query(&self) -> Checked<RpnQuery> {
         if let Some(words) = &self.offer.refusal {
             return Err(Verdict::not_judged(format!(
@@ -105,8 +105,8 @@ impl Trial {
         Ok(self.search(self.query()?))
     }
 
-    /// Creates the default result set from the query with hits, opening a session if necessary. Returns the number of records in
-    /// the result set. Ends the check if there are fewer than `least`.
+    /// Creates the default result set from the query with hits, opening a session if necessary, and returns the number of records
+    /// in it. Ends the check if there are fewer than `least`.
     pub(super) async fn hits(&mut self, least: i64) -> Checked<i64> {
         let query = self.query_with(least)?;
         if self.version == 0 {
@@ -116,8 +116,8 @@ impl Trial {
         self.found(request, least).await
     }
 
-    /// Creates a result set of at least `least` records as a precondition, and returns their number. Ends the check if this
-    /// fails.
+    /// Creates a result set with at least `least` records, which the check needs, and returns their number. Ends the check if
+    /// this fails.
     pub(super) async fn found(&mut self, request: SearchRequest, least: i64) -> Checked<i64> {
         let response = self.ask(request).await.given()?;
         match response.result_count {
@@ -130,7 +130,7 @@ impl Trial {
         }
     }
 
-    /// Returns a scan of five terms, starting with the query's term.
+    /// Returns a scan of five terms, starting with the term of the query with hits.
     pub(super) fn scan(&self) -> Checked<ScanRequest> {
         let mut start = self.term()?;
         if start.attributes.is_empty() {

@@ -1,7 +1,7 @@
-//! The schedule of a judgement. Checks that only read run in parallel, so that a check that waits for silence does not delay
-//! others. Checks that store records or send forbidden octets run alone. If the server ended, refused or ignored the connection
-//! of a check while other connections were open, the check is repeated alone, because the other connections may have been the
-//! reason. Results are returned in the order of the checks.
+//! The schedule of a judgement. Checks that only read run in parallel, so that a check that waits to see whether the server sends
+//! anything does not delay others. Checks that store records or send forbidden octets run alone. If the server ended, refused or
+//! ignored the connection of a check while other connections were open, these may have been the reason, so the check is repeated
+//! alone. Results are returned in the order of the checks.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -45,7 +45,7 @@ pub(super) struct Schedule {
     is_alone: bool,
     /// Results that cannot be returned yet, because earlier checks have not ended.
     ended: BTreeMap<usize, CheckResult>,
-    /// The number of the check that must be repeated alone, from 0; `None` if there is none.
+    /// The index of the check that must be repeated alone, or `None` if there is no such check.
     repeated: Option<usize>,
     /// The maximum number of checks that run in parallel.
     sessions: usize,
@@ -54,7 +54,7 @@ pub(super) struct Schedule {
     cost: Cost,
     /// The number of consecutive checks without an answer.
     unanswered: u32,
-    /// The reason why the remaining checks are left out; `None` if they are not left out.
+    /// The reason why the remaining checks are left out; `None` if they are to be run.
     stopped: Option<String>,
 }
 
@@ -119,8 +119,8 @@ impl Schedule {
         }
     }
 
-    /// Determines the number of concurrent sessions that the server accepts, up to `most`, and sets the number of parallel checks
-    /// accordingly. If the server has a limit, only half of the limit is used, to leave sessions for other clients.
+    /// Determines how many concurrent sessions the server accepts, up to `most`, and sets the number of parallel checks
+    /// accordingly. If the server has a limit, only half of it is used, to leave sessions for other clients.
     pub(super) async fn find_sessions(&mut self, offer: &ServerOffer, most: usize) {
         if most < 2 {
             return;
@@ -130,8 +130,9 @@ impl Schedule {
         while open.len() < most && !self.has_limit {
             let mut trial = AnyTrial::new(&self.server, offer);
             let is_accepted = timeout(ACCEPTANCE, trial.begin()).await == Ok(true);
-            // A full server may make room by ending the session that has been idle longest, so the oldest session is checked. If
-            // not even the new session is kept, as on some HTTP servers, this does not show a limit.
+            // A server that has reached its limit may accept a new session by ending the one that has been idle longest, so the
+            // oldest session is tested. If the server does not keep even the new session open, as some HTTP servers do, this does
+            // not indicate a limit.
             let is_oldest_kept = match open.first_mut() {
                 Some(oldest) => AnyTrial::is_kept(oldest).await || !trial.is_kept().await,
                 None => true,
@@ -162,7 +163,7 @@ impl Schedule {
         self.cost
     }
 
-    /// Returns the reason why checks are left out; `None` if no checks are left out.
+    /// Returns the reason why the remaining checks are left out, or `None` if they are to be run.
     pub(super) fn stopped(&self) -> Option<&str> {
         self.stopped.as_deref()
     }
@@ -172,7 +173,7 @@ impl Schedule {
         self.stopped.get_or_insert_with(|| reason.to_owned());
     }
 
-    /// Leaves out all checks that have not ended. Returns the remaining results.
+    /// Leaves out all checks that have not ended, and returns the results that have not been returned yet.
     pub(super) fn stop(&mut self, reason: &str) -> Vec<CheckResult> {
         self.leave_out(reason);
         self.running.clear();
@@ -191,8 +192,8 @@ impl Schedule {
         results.collect()
     }
 
-    /// Returns the result of the next check; `None` after the last check. If the future is dropped, checks are suspended until
-    /// the next call, but their time limits continue.
+    /// Returns the result of the next check, or `None` after the last check. If the future is dropped, checks are suspended until
+    /// the next call, but their time limits continue to run.
     pub(super) async fn next(&mut self, offer: &ServerOffer) -> Option<CheckResult> {
         loop {
             match self.ended.remove(&self.returned) {
@@ -222,7 +223,7 @@ impl Schedule {
         }
     }
 
-    /// Replaces the verdict of a doubtful result by `not judged`, if the check cannot be repeated because the remaining checks
+    /// Replaces the verdict of a doubtful result with `not judged` if the check cannot be repeated because the remaining checks
     /// are left out.
     fn without_doubt(&self, result: CheckResult) -> CheckResult {
         let is_judged = !matches!(result.verdict, Verdict::NotJudged { .. });
@@ -256,8 +257,8 @@ impl Schedule {
                 return;
             }
             self.is_alone = is_alone;
-            // If the server limits its sessions, the session of the previous check may still occupy a place, although that check
-            // has ended.
+            // If the server limits its sessions, the session of the previous check may still count towards the limit, although
+            // that check has ended.
             let was_alone = is_alone || (self.sessions == 1 && !self.has_limit);
             let settling = match self.repeated {
                 Some(_) => SETTLING,
@@ -292,7 +293,7 @@ impl Schedule {
         }
     }
 
-    /// Returns the reason why a check must not run; `None` if it may run.
+    /// Returns the reason why a check must not run, or `None` if it may run.
     fn obstacle(&self, permission: Permission) -> Option<String> {
         let options = &self.server.options;
         match permission {
@@ -306,7 +307,7 @@ impl Schedule {
         }
     }
 
-    /// Adds the cost of a check or a preparation. If a limit is reached, the remaining checks are left out.
+    /// Adds the cost of a check, or of a request outside checks. If a limit is reached, the remaining checks are left out.
     pub(super) fn count(&mut self, ledger: &Ledger, time: Duration) {
         let limits = self.server.options.limits;
         let cost = &mut self.cost;
@@ -331,7 +332,7 @@ impl Schedule {
         let mut trial = AnyTrial::new(&self.server, offer);
         let mut is_answered = trial.is_answered().await;
         if !is_answered && !trial.ledger().is_silent {
-            // The server may have been full, so it is asked once more.
+            // The server may have reached its limit of sessions, so the request is repeated once.
             sleep(SETTLING).await;
             is_answered = trial.is_answered().await;
         }
@@ -360,8 +361,8 @@ async fn carry_out(
     check: &'static Check,
     sessions: usize,
 ) -> (Verdict, Ledger) {
-    // A check has at most as many pauses as requests. Over SRU, these can be many, because checks of explain send a request for
-    // each index.
+    // A check has at most as many pauses as requests. Over SRU, there can be many of them, because checks of explain send a
+    // request for each index.
     let most = match check.run {
         Procedure::Z3950(_) => 60,
         Procedure::Sru(_) => sru::MAX_REQUESTS,

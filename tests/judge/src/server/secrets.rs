@@ -1,4 +1,4 @@
-//! Hides credentials that a server sends back: each of their octets is replaced by `*` in reports.
+//! Hides credentials that a server sends back. Each of their octets is replaced with `*` in reports.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -11,13 +11,13 @@ use super::sru::parameters::escaped;
 use super::verdict::Verdict;
 use z3950::sru::login;
 
-/// The minimum length of user and group names that are hidden, in octets. Shorter names are not hidden, because they are often
-/// parts of other words.
+/// The minimum length in octets of user and group names that are hidden. Shorter names are not hidden, because they often occur
+/// within other words.
 const MIN_NAME: usize = 4;
 /// The headers whose values are hidden.
 const HEADERS: [&[u8]; 3] = [b"cookie", b"set-cookie", b"proxy-authorization"];
 
-/// The octets to hide in reports: the credentials in every form in which requests contain them or messages quote them.
+/// The octets to hide in reports: the credentials in every form in which they occur in requests or are quoted in messages.
 #[derive(Debug, Default)]
 pub(super) struct Secrets(Vec<Vec<u8>>);
 
@@ -42,7 +42,7 @@ impl Secrets {
         }
         let mut forms: Vec<Vec<u8>> = values.iter().flat_map(|value| forms(value)).collect();
         forms.retain(|form| !form.is_empty());
-        // If one form is the beginning of another, the longer one is hidden first.
+        // The longest forms come first, so that a form that begins with another one is hidden completely.
         forms.sort_by(|one, other| other.len().cmp(&one.len()).then(one.cmp(other)));
         forms.dedup();
         Self(forms)
@@ -69,7 +69,7 @@ impl Secrets {
         }
     }
 
-    /// Hides the secrets in a text. The text may have been cut off, in which case it ends with `…`.
+    /// Hides the secrets in a text, including those that were cut off before a `…`.
     pub(super) fn hide_in(&self, text: &mut String) {
         const CUT: &str = "…";
         let mut octets = std::mem::take(text).into_bytes();
@@ -139,7 +139,7 @@ fn forms(value: &[u8]) -> Vec<Vec<u8>> {
     forms
 }
 
-/// Returns the offset of `part` in `octets`; `None` if it does not occur there.
+/// Returns the offset of `part` in `octets`, or `None` if it does not occur there.
 fn position(octets: &[u8], part: &[u8]) -> Option<usize> {
     octets.windows(part.len()).position(|window| window == part)
 }

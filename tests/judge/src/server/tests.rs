@@ -1,4 +1,4 @@
-//! Tests of the judge with a server in the same process: its options and limits.
+//! Tests of the judge, its options and its limits with a server in the same process.
 
 mod limits;
 mod missing;
@@ -74,7 +74,7 @@ async fn requests_and_octets_are_limited() {
             options.limits.requests = requests;
             options.limits.octets = octets;
         });
-        // The requests by which the judge learns about the server would count too, but these checks do not need them.
+        // The requests with which the judge learns about the server would count too, but these checks do not need them.
         assert_eq!(verdict(&mut judge).await, Verdict::Pass);
         let second = verdict(&mut judge).await;
         match words {
@@ -135,7 +135,7 @@ async fn a_server_that_is_gone_is_not_tried_for_ever() {
     let tried = reasons
         .iter()
         .filter(|reason| reason.starts_with("cannot connect"));
-    // The judge's attempt to learn about the server, before any check, is among them.
+    // This number includes the judge's attempt to learn about the server, before any check.
     assert!(tried.count() < 5, "{reasons:?}");
 }
 

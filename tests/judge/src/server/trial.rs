@@ -1,4 +1,4 @@
-//! A check in progress. It has a connection on which it can send arbitrary octets, and limits on the cost to the server.
+//! A check in progress. It can send arbitrary octets on its connection, within limits on the cost to the server.
 
 use std::fmt;
 use std::sync::Arc;
@@ -28,17 +28,17 @@ use super::verdict::{Checked, Preparation, Verdict, counted, want};
 use z3950::error::chain;
 use z3950::transport::{BoxStream, Connect};
 
-/// The maximum number of characters of an APDU that are quoted in a message.
+/// The maximum length of an APDU that is quoted in a message, in characters.
 const MAX_SUMMARY: usize = 400;
-/// The number of unexpected APDUs at the end of a session, sent instead of Close, after which the judge assumes that the server
-/// does not stop.
+/// The number of unexpected APDUs that the judge reads while it waits for the server's Close. After this number, it assumes that
+/// the server does not stop.
 pub(super) const MAX_UNASKED: usize = 100;
-/// The time for which the judge listens when the server should not send anything.
+/// The time for which the judge waits to see whether a server sends anything that it should not send.
 pub(super) const QUIET: Duration = Duration::from_secs(1);
 
 /// A check in progress.
 pub(super) struct Trial {
-    /// The server's offer.
+    /// What the server offers.
     pub(super) offer: Arc<Offer>,
     target: Arc<JudgedServer>,
     stream: Option<Framed<BoxStream, ApduCodec>>,
@@ -52,11 +52,11 @@ pub(super) struct Trial {
 /// The next item received from the server.
 pub(super) enum Received {
     Apdu(Box<Apdu>),
-    /// Octets that are not an APDU, or too many octets.
+    /// Octets that are not an APDU, or more octets than the limit allows.
     Malformed(String),
-    /// The end of the connection.
+    /// The end of the connection, with a description.
     End(String),
-    /// Nothing within the given time.
+    /// No APDU arrived within this time.
     Silence(Duration),
 }
 
@@ -103,19 +103,19 @@ impl Trial {
         Ok(())
     }
 
-    /// Returns the Init of ordinary sessions. It proposes all versions and the usual options, and contains the credentials for
+    /// Returns the Init of ordinary sessions. It proposes versions 1 to 3 and the usual options, and contains the credentials for
     /// the server.
     pub(super) fn base_init(&self) -> InitializeRequest {
         self.target.options.init.clone()
     }
 
-    /// Opens a session as a precondition. Ends the check if this fails.
+    /// Opens a session that the check needs. Ends the check if this fails.
     pub(super) async fn session(&mut self) -> Checked<InitializeResponse> {
         let init = self.base_init();
         self.session_with(init).await
     }
 
-    /// Opens a session with the given Init as a precondition. Ends the check if this fails.
+    /// Opens a session that the check needs with the given Init. Ends the check if this fails.
     pub(super) async fn session_with(
         &mut self,
         init: InitializeRequest,
@@ -213,7 +213,7 @@ impl Trial {
         };
         match timeout(limit, stream.send(octets)).await {
             Ok(Ok(())) => Ok(()),
-            // The server may have answered before it ended the connection, so the answer is still read.
+            // The server may have answered before it ended the connection, so the answer is read in any case.
             Ok(Err(_)) => Ok(()),
             Err(_) => {
                 self.ledger.is_silent = true;
@@ -234,7 +234,7 @@ impl Trial {
             let Some(stream) = &mut self.stream else {
                 return Err(Verdict::not_judged("there is no connection"));
             };
-            // The server may have ended the connection, but its answer is read later, so errors are ignored.
+            // Errors are ignored: if the server has ended the connection, its answer is still read later.
             let _ = stream.send(octets.slice(position..=position)).await;
             yield_now().await;
         }
@@ -288,7 +288,7 @@ impl Trial {
         }
     }
 
-    /// Returns what the server sends within a second without being asked.
+    /// Returns what the server sends within a second although no request is waiting for an answer.
     pub(super) async fn unasked(&mut self) -> Received {
         self.receive_within(QUIET).await
     }
@@ -300,7 +300,7 @@ impl Trial {
         want(holds, "nothing", || received.to_string())
     }
 
-    /// Returns whether the server stops sending: the connection ends, or nothing arrives for a second.
+    /// Returns whether the server stops sending, either by ending the connection or by being silent for a second.
     pub(super) async fn stops(&mut self) -> bool {
         let most = self.target.options.limits.check_octets;
         let Some(stream) = &mut self.stream else {
@@ -412,7 +412,7 @@ pub(super) fn encoded(apdu: &Apdu) -> Checked<Vec<u8>> {
     codec::encode(apdu).map_err(|error| Verdict::not_judged(error.to_string()))
 }
 
-/// Formats an APDU on one line: its name, and its elements in JSON, shortened.
+/// Formats an APDU as one line with its name and its elements in JSON, shortened.
 pub(super) fn summary(apdu: &Apdu) -> String {
     let text = format!("{} {}", apdu.name(), decoded::to_json(apdu));
     match text.char_indices().nth(MAX_SUMMARY) {
@@ -428,7 +428,7 @@ fn summary_of(octets: &[u8]) -> String {
     }
 }
 
-/// Returns the octets of a request for the report. In Init, the credentials are replaced by `*`.
+/// Returns the octets of a request for the report. In an Init, the credentials are replaced with `*`.
 fn without_credentials(octets: &Bytes) -> Bytes {
     let Ok(Apdu::InitializeRequest(mut init)) = codec::decode(octets) else {
         return octets.clone();
@@ -465,7 +465,7 @@ pub(super) fn tagged(tag: u8, contents: &[u8]) -> Vec<u8> {
     [&[tag][..], &length, contents].concat()
 }
 
-/// Replaces the contents of the first element of an APDU that has this one-octet tag.
+/// Replaces the contents of the first element of an APDU that has this one-octet tag. Empty contents remove the element.
 pub(super) fn replaced(octets: &[u8], tag: u8, other: &[u8]) -> Vec<u8> {
     let mut rest = contents(octets);
     let mut changed = Vec::new();

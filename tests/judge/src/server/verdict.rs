@@ -1,4 +1,4 @@
-//! The verdict of a check. Any verdict other than a pass is an error, so that `?` ends the check.
+//! The verdict of a check. All verdicts other than a pass are errors, so that `?` ends the check.
 
 /// The verdict on a requirement.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,10 +64,10 @@ impl Verdict {
     }
 }
 
-/// The result of a check or of a part of it. Any verdict other than [`Verdict::Pass`] is an error, so that `?` ends the check.
+/// The result of a check or of a part of it. All verdicts other than [`Verdict::Pass`] are errors, so that `?` ends the check.
 pub(super) type Checked<T = ()> = Result<T, Verdict>;
 
-/// A result of a part of a check that only prepares the actual check.
+/// The result of a part of a check that only prepares the actual check.
 pub(super) trait Preparation {
     /// Converts a failure to "not judged", because another check tests this part.
     fn given(self) -> Self;
@@ -84,7 +84,7 @@ impl<T> Preparation for Checked<T> {
     }
 }
 
-/// The reason for not judging the number of hits of a query that is not constant.
+/// The reason for not judging a query whose number of hits changes from search to search.
 pub(super) const CHANGING: &str = "the number of hits changes from search to search";
 
 /// Formats a number with its noun, such as `1 record` or `2 records`.

@@ -1,4 +1,4 @@
-//! Close: the end of a session, initiated by the client, with and without a message (Z39.50-2003 §3.2.11.1).
+//! Close: the end of a session that the client initiates, with and without a message (Z39.50-2003 §3.2.11.1).
 
 use z3950_asn1::apdu::{Apdu, Close, CloseReason, ProtocolVersion};
 use z3950_asn1::oid::Oid;
@@ -67,7 +67,7 @@ async fn answered(trial: &mut Trial, reason: CloseReason) -> Checked {
 
 async fn reason(trial: &mut Trial) -> Checked {
     let answer = closed(trial, Close::new(CloseReason::FINISHED, None)).await?;
-    // Value 10 is reserved for answers, so it is valid here.
+    // The value 10 is only valid in an answer, and this is an answer.
     let holds = (0..=10).contains(&answer.close_reason.0);
     want(holds, "a closeReason from 0 to 10", || {
         summary(&answer.into())

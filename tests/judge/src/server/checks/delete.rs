@@ -65,7 +65,7 @@ fn say(response: &DeleteResultSetResponse) -> String {
     summary(&response.clone().into())
 }
 
-/// Returns the status of a result set in the answer; `None` if the answer does not list the set.
+/// Returns the status of a result set in the answer, or `None` if the answer does not list the set.
 fn status_of(response: &DeleteResultSetResponse, name: &str) -> Option<DeleteSetStatus> {
     let list = response.delete_list_statuses.as_deref().unwrap_or_default();
     let found = list

@@ -41,7 +41,7 @@ pub(super) const CHECKS: &[Check] = checks! {
         => named_sets;
 };
 
-/// Searches the Explain database. Ends the check if the server does not have this database.
+/// Searches the Explain database. Ends the check if this database does not exist.
 async fn explained(
     trial: &mut Trial,
     category: &str,
@@ -67,7 +67,7 @@ fn categories_of(category: &str, terms: Vec<(ExplainUse, String)>) -> ExplainOpt
     options
 }
 
-/// Returns the first record of the set, if it is an Explain record.
+/// Returns the first record of the result set. Fails if it is not an Explain record.
 async fn record(trial: &mut Trial) -> Checked<ExplainRecord> {
     let mut request = present(1, 1);
     request.preferred_record_syntax = Some(EXPLAIN);

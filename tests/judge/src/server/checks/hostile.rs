@@ -1,5 +1,5 @@
-//! Octets that the standard forbids: a server may send Close or end the connection, but must neither perform such requests nor
-//! stop serving other clients (Z39.50-2003 §4.2; X.690). Undefined values of closeReason are checked elsewhere.
+//! Octets that the standard forbids. A server may send Close or end the connection, but must neither perform such requests nor
+//! stop serving other clients (Z39.50-2003 §4.2; X.690). Undefined values of closeReason are checked in another module.
 
 use z3950_asn1::apdu::{Apdu, InitializeRequest, Operator, RpnQuery, RpnStructure, SearchRequest};
 use z3950_asn1::codec::frame::{Header, Length};
@@ -109,7 +109,8 @@ async fn still_serves(trial: &mut Trial) -> Checked {
         Ok(response) if response.result => trial.ask(search).await.map(drop),
         Ok(_) => Err(Verdict::fail("a server that serves others", "a rejection")),
         Err(Verdict::Fail { came, .. }) => Err(Verdict::fail("a server that serves others", came)),
-        // Other checks are not judged if the server cannot be reached. These checks fail, because they look for such servers.
+        // Other checks are not judged if the server cannot be reached. These checks fail in this case, because they are meant to
+        // find servers that stop.
         Err(other) if trial.ledger.is_unreachable => {
             let reason = match other {
                 Verdict::NotJudged { reason } => reason,
@@ -173,7 +174,7 @@ async fn truncated(trial: &mut Trial, in_session: bool) -> Checked {
         encoded(&trial.good_search()?.into())?
     } else {
         trial.connect().await?;
-        // The Init has no credentials, because the report would show them in the truncated octets.
+        // The Init has no credentials, because they would be visible in the truncated octets in the report.
         let init = InitializeRequest {
             id_authentication: None,
             ..trial.base_init()
@@ -213,7 +214,7 @@ async fn survives(trial: &mut Trial, octets: Vec<u8>) -> Checked {
 }
 
 async fn unknown_apdu(trial: &mut Trial) -> Checked {
-    // These octets are a constructed element with the tag [60], which no APDU has.
+    // These octets are a constructed element with the tag [60], which is not the tag of any APDU.
     ends(trial, vec![0xbf, 0x3c, 3, 0x81, 1, 1]).await
 }
 
@@ -249,7 +250,7 @@ async fn without_query(trial: &mut Trial) -> Checked {
     ends(trial, tagged(0xb6, body.get(..query).unwrap_or_default())).await
 }
 
-/// Returns the offset of the element with this tag; `None` if there is none.
+/// Returns the offset of the element with this tag, or `None` if there is no such element.
 fn position_of(body: &[u8], tag: u8) -> Option<usize> {
     let mut at = 0;
     loop {
@@ -274,7 +275,7 @@ async fn empty_boolean(trial: &mut Trial) -> Checked {
 async fn long_integer(trial: &mut Trial) -> Checked {
     trial.hits(1).await?;
     let octets = encoded(&trial.present(1, 1).into())?;
-    // The element [30] resultSetStartPoint is 2 to the power of 312, plus 1, which truncation would turn into 1.
+    // The element [30] resultSetStartPoint is 2^312 + 1, which truncation would turn into 1.
     let integer = [&[1][..], &[0; 38], &[1]].concat();
     let octets = replaced(&octets, 0x9e, &integer);
     trial.send_octets(octets).await?;
@@ -293,7 +294,7 @@ async fn long_integer(trial: &mut Trial) -> Checked {
     still_serves(trial).await
 }
 
-/// Returns the octets of a search whose preferredRecordSyntax consists of the given octets. Other searches omit this element.
+/// Returns the octets of a search whose preferredRecordSyntax consists of the given octets.
 fn with_syntax(trial: &Trial, oid: &[u8]) -> Checked<Vec<u8>> {
     let search = SearchRequest {
         preferred_record_syntax: None,
@@ -341,8 +342,8 @@ async fn deep_query(trial: &mut Trial) -> Checked {
     let body = contents(&octets);
     let at = position_of(body, QUERY).unwrap_or(body.len());
     let before = body.get(..at).unwrap_or_default();
-    // The tree consists of 5,000 nested `or` operators: the left operand of each is the next operator, and the right operand is
-    // always the same term. The innermost left operand is this term too.
+    // The tree consists of 5,000 nested `or` operators. The left operand of each operator is the next operator, and the right
+    // operand is always the same term, which is also the left operand of the innermost operator.
     let operand = tagged(0xa0, &[0xbf, 0x66, 7, 0xbf, 0x2c, 0, 0x9f, 0x2d, 1, b'q']);
     let mut tree = Vec::new();
     tree.extend([0xa1, 0x80].repeat(5000));

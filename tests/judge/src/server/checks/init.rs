@@ -152,7 +152,7 @@ async fn rejected_versions(trial: &mut Trial, bits: &[u8]) -> Checked {
     let mut init = trial.base_init();
     init.protocol_version = ProtocolVersion(Bits::of(bits));
     match trial.ask_or_end(init).await? {
-        // Ending the connection rejects the version just as clearly.
+        // A server that ends the connection also rejects the version.
         None => Ok(()),
         Some(response) => want(
             !response.result,
@@ -321,7 +321,8 @@ async fn task_before_init(trial: &mut Trial) -> Checked {
     before_init(trial, task.into()).await
 }
 
-/// Fails if a request before Init has an effect: the server must end the connection, send Close, or refuse the request.
+/// Fails if a request that is sent before Init has an effect. The server must end the connection, send Close, or refuse the
+/// request.
 async fn before_init(trial: &mut Trial, request: Apdu) -> Checked {
     trial.session().await?;
     trial.connect().await?;

@@ -74,7 +74,7 @@ pub(super) const CHECKS: &[Check] = checks! {
 
 const SIZE: i64 = 1 << 20;
 
-/// Sends an Init with unusual options, after checking that the server accepts the usual options; returns the answer.
+/// Sends an Init with unusual options, after checking that the server accepts the usual ones. Returns the answer.
 async fn proposing(trial: &mut Trial, options: Options) -> Checked<InitializeResponse> {
     trial.session().await?;
     let mut init = trial.base_init();
@@ -157,7 +157,7 @@ async fn not_proposed(trial: &mut Trial, option: Options) -> Checked {
     })
 }
 
-/// Sends an Init with unusual sizes, after checking that the server accepts the usual sizes; returns the answer.
+/// Sends an Init with unusual sizes, after checking that the server accepts the usual ones. Returns the answer.
 async fn sized(trial: &mut Trial, preferred: i64, exceptional: i64) -> Checked<InitializeResponse> {
     trial.session().await?;
     let mut init = trial.base_init();

@@ -1,5 +1,5 @@
-//! Operations, which are serial, or concurrent if this was granted (Z39.50-2003 §3.4, §3.5); and services that were not granted
-//! (§3.2.1.1.3).
+//! Operations, which are serial unless concurrent operations were granted (Z39.50-2003 §3.4, §3.5), and services that were not
+//! granted (§3.2.1.1.3).
 
 use std::collections::HashSet;
 
@@ -81,7 +81,7 @@ async fn granted(trial: &mut Trial) -> Checked {
     trial.needs(Options::NAMED_RESULT_SETS)
 }
 
-/// Reads an answer for each request. Fails unless each answer has the referenceId of a different request.
+/// Reads one answer for each request. Fails unless the referenceIds of the answers are those of the requests, each of them once.
 async fn answers(trial: &mut Trial, requests: &[Option<ReferenceId>]) -> Checked {
     let mut waiting: HashSet<Option<ReferenceId>> = requests.iter().cloned().collect();
     while !waiting.is_empty() {
@@ -161,7 +161,7 @@ async fn idle(trial: &mut Trial) -> Checked {
     trial.ask(search).await.map(drop)
 }
 
-/// Opens a session in which only search and present are granted, and uses another service.
+/// Opens a session whose Init proposes only search and present, and then uses another service.
 async fn not_granted(trial: &mut Trial, option: Options) -> Checked {
     let mut init = trial.base_init();
     init.options = Options::SEARCH.union(Options::PRESENT);

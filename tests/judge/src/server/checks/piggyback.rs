@@ -80,7 +80,8 @@ pub(super) const CHECKS: &[Check] = checks! {
 /// The conditions that mean that the server does not return records with a search.
 const NO_PIGGYBACK: [i64; 2] = [1005, 1006];
 
-/// Searches with the given bounds. Ends the check as not offered if the server never returns records with a search.
+/// Searches with the given bounds. Ends the check with the verdict "not offered" if the server never returns records with a
+/// search.
 async fn bounded(
     trial: &mut Trial,
     small: i64,
@@ -117,7 +118,7 @@ async fn hits(trial: &mut Trial, least: i64, most: i64) -> Checked<i64> {
 /// The maximum number of records that are fetched at once.
 const MOST: i64 = 20;
 
-/// Fails unless this number of records was returned, or fewer records with a presentStatus that reports this.
+/// Fails unless this number of records was returned, or fewer records with a presentStatus that reports the shortfall.
 fn came(response: &SearchResponse, number: i64) -> Checked {
     let is_partial = matches!(
         response.present_status,

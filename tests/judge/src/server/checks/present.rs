@@ -104,7 +104,7 @@ async fn first(trial: &mut Trial) -> Checked {
     of_hits(trial, 1, 1).await?.has_records(1)
 }
 
-/// Fails unless all requested records were returned, or fewer records with a presentStatus that reports this.
+/// Fails unless all requested records were returned, or fewer records with a presentStatus that reports the shortfall.
 fn complete(response: &PresentResponse, number: i64) -> Checked {
     let is_partial = !matches!(
         response.present_status,
@@ -201,7 +201,7 @@ async fn database(trial: &mut Trial) -> Checked {
     }
 }
 
-/// Fails unless either the whole Present or each of its records was refused.
+/// Fails unless the Present as a whole or each of its records was refused.
 fn all_refused(response: &PresentResponse) -> Checked {
     let surrogates = response.surrogates().len();
     if surrogates > 0 && surrogates == response.records().len() {

@@ -133,7 +133,7 @@ pub(super) const CHECKS: &[Check] = checks! {
         => docid_of_record;
 };
 
-/// An operand in the checks of operators.
+/// An operand in the checks of Boolean operators.
 #[derive(Clone, Copy)]
 enum Side {
     /// The query that has hits.
@@ -142,7 +142,7 @@ enum Side {
     Nothing,
 }
 
-/// The expected result, as a share of the hits of the query that has hits.
+/// The expected result, as a share of the hits of [`Side::Good`].
 #[derive(Clone, Copy)]
 enum Share {
     All,
@@ -166,7 +166,7 @@ async fn searched(trial: &mut Trial, rpn: RpnStructure) -> Checked<SearchRespons
     trial.ask(search).await
 }
 
-/// Checks that this server finds no records for the term that should not occur in any record. Ends the check if it finds any.
+/// Checks that the server finds no records for the term that should not occur in any record. Ends the check if it does find some.
 async fn nothing_is_found(trial: &mut Trial) -> Checked {
     let query = trial.query_without_hits()?;
     let search = trial.search(query);
@@ -199,7 +199,7 @@ async fn combined(
     has_hits(&response, wanted)
 }
 
-/// Opens a session, runs the query twice, and checks that the number of hits is the same; returns the number.
+/// Opens a session, runs the query, and returns its number of hits. Ends the check if the number differs from the earlier one.
 async fn stable_hits(trial: &mut Trial) -> Checked<i64> {
     let hits = trial.hits(1).await?;
     if hits == trial.offer.hits {
@@ -214,18 +214,18 @@ fn has_hits(response: &SearchResponse, hits: i64) -> Checked {
     want(holds, counted(hits, "hit"), || response.summary())
 }
 
-/// Checks one of two nested queries: (A and-not A) or A must find A, and A and-not (nothing or A) must find nothing. If the
-/// server grouped the operands differently, each query would have the opposite result.
+/// Checks one of two nested queries. The query (A and-not A) or A must find A, and the query A and-not (nothing or A) must find
+/// nothing. If the server grouped the operands differently, each query would have the result of the other one.
 async fn nested(trial: &mut Trial, is_left: bool) -> Checked {
     let hits = stable_hits(trial).await?;
     nothing_is_found(trial).await?;
     let (good, nothing) = (side(trial, Side::Good)?, side(trial, Side::Nothing)?);
     let (rpn, wanted) = if is_left {
-        // The query is (A and-not A) or A; evaluated as A and-not (A or A), it would find nothing.
+        // The query is (A and-not A) or A. If it were evaluated as A and-not (A or A), it would find nothing.
         let inner = RpnStructure::combined(good.clone(), Operator::AndNot, good.clone());
         (RpnStructure::combined(inner, Operator::Or, good), hits)
     } else {
-        // The query is A and-not (nothing or A); evaluated as (A and-not nothing) or A, it would find A.
+        // The query is A and-not (nothing or A). If it were evaluated as (A and-not nothing) or A, it would find A.
         let inner = RpnStructure::combined(nothing, Operator::Or, good.clone());
         (RpnStructure::combined(good, Operator::AndNot, inner), 0)
     };
@@ -268,7 +268,7 @@ async fn proximity(trial: &mut Trial) -> Checked {
     evaluated(&response, 0)
 }
 
-/// The conditions that mean that result sets are not supported as operands, or not in this combination.
+/// The conditions that mean that result sets are not supported as operands in general or in this combination.
 const NO_OPERANDS: [i64; 4] = [3, 18, 19, 20];
 
 /// Creates a named result set with the query that has hits. Returns the number of hits, and an operand that names the set.
@@ -306,7 +306,7 @@ async fn unknown_result_set(trial: &mut Trial) -> Checked {
     response.refused_with(&[30, 27, 128, 3, 18, 19, 20])
 }
 
-/// Sends a query of type 0 (private) that contains NULL.
+/// Sends a query of type 0 (private) whose content is NULL.
 async fn private_query(trial: &mut Trial) -> Checked {
     let null = Any::new(vec![5, 0]).ok_or_else(|| Verdict::not_judged("NULL has no octets"))?;
     query_type(trial, Query::Type0(null)).await
@@ -318,7 +318,7 @@ async fn query_type(trial: &mut Trial, query: Query) -> Checked {
     search.query = query;
     let response = trial.ask(search).await?;
     match response.reaction()? {
-        // The words of the query do not occur in any record, so an accepted query finds nothing.
+        // The words of the query do not occur in any record, so an accepted query must not find anything.
         Reaction::Accepted => has_hits(&response, 0),
         Reaction::Refused(_) => response.refused_with(&[107, 108, 3]),
     }
@@ -415,7 +415,7 @@ async fn unknown_attribute(trial: &mut Trial, kind: i64, value: i64, codes: &[i6
     response.refused_with(codes)
 }
 
-/// Returns a search for a docid as defined in RFC 2056 §4: Use 1032, Structure 104.
+/// Returns a query for a docid as defined in RFC 2056 §4, with Use 1032 and Structure 104.
 fn docid(docid: &[u8]) -> RpnQuery {
     let attributes = [(USE, 1032), (STRUCTURE, 104)];
     let attributes = attributes.map(|(kind, value)| AttributeElement::numeric(kind, value));

@@ -1,4 +1,4 @@
-//! referenceId: an answer must have the referenceId of its request, whatever octets it consists of (Z39.50-2003 §3.4).
+//! referenceId: an answer must have the referenceId of its request, regardless of the octets in it (Z39.50-2003 §3.4).
 
 use z3950_asn1::apdu::{
     Apdu, DeleteFunction, DeleteResultSetRequest, Options, ReferenceId, ResourceReportRequest,
@@ -63,7 +63,7 @@ pub(super) const CHECKS: &[Check] = checks! {
         => of_report;
 };
 
-/// Sends a request, and compares the referenceId of its answer, which may be a success or a failure.
+/// Sends a request and checks the referenceId of the answer, which may report success or failure.
 async fn echoed(trial: &mut Trial, mut request: Apdu, wanted: Option<ReferenceId>) -> Checked {
     request.set_reference_id(wanted.clone());
     trial.send(&request).await?;

@@ -91,8 +91,8 @@ async fn unknown_format(trial: &mut Trial) -> Checked {
     reported(trial, request).await.map(drop)
 }
 
-/// Sends a trigger, which has no response, and sends a search after a pause. The pause is needed because some servers do not read
-/// the second of two requests that arrive together until further octets arrive.
+/// Sends a TriggerResourceControl, which has no response, and sends a search after a pause. Some servers need the pause: if two
+/// requests arrive together, they do not read the second one until further octets arrive.
 async fn triggered(trial: &mut Trial, trigger: TriggerResourceControlRequest) -> Checked {
     trial.session().await?;
     trial.needs(Options::TRIGGER_RESOURCE_CONTROL)?;

@@ -105,7 +105,7 @@ async fn with_names(trial: &mut Trial) -> Checked {
     trial.query_with(1).map(drop)
 }
 
-/// Creates a result set as a precondition. Ends the check if this fails.
+/// Creates a result set that the check needs. Ends the check if this fails.
 async fn given_set(trial: &mut Trial, name: &str) -> Checked {
     let made = search_into(trial, name, true).await.given()?;
     if made.search_status && made.result_count > 0 {
@@ -158,7 +158,7 @@ async fn replaced(trial: &mut Trial) -> Checked {
     first(trial, "judge-d").await?.has_records(1)
 }
 
-/// Runs a search whose result set name already exists, without permission to replace the set.
+/// Runs a search with the name of an existing result set, without permission to replace the set.
 async fn into_existing(trial: &mut Trial) -> Checked<SearchResponse> {
     with_names(trial).await?;
     given_set(trial, "judge-e").await?;
@@ -266,7 +266,7 @@ async fn case_of_names(trial: &mut Trial) -> Checked {
     search_into(trial, "JUDGE-CASE", false).await.given()?;
     let response = first(trial, "judge-case").await?;
     match response.reaction()? {
-        // If names are not case-sensitive, the second search has replaced the set.
+        // If names are not case-sensitive, the second search may have replaced the set.
         Reaction::Refused(_) => Ok(()),
         Reaction::Accepted => response.has_records(1),
     }

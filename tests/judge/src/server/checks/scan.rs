@@ -15,7 +15,7 @@ use crate::server::verdict::{Checked, Preparation, Verdict, counted, want};
 const SCAN: &str = "Z39.50-2003 §3.2.8.1";
 const POSITION: &str = "Z39.50 clarification Scan: Values of Position-in-response";
 
-/// A term that sorts after all others: U+10FFFF, followed by letters.
+/// A term that sorts after all other terms: U+10FFFF, followed by letters.
 const LAST: &[u8] = b"\xf4\x8f\xbf\xbfzzzz";
 
 /// A check that is hostile because Metaproxy 1.22 crashes on a scan of this kind.
@@ -128,7 +128,7 @@ async fn scanned(
     trial.ask(request).await
 }
 
-/// Returns at least `least` terms of the index as a precondition. Ends the check if this fails.
+/// Returns at least `least` terms of the index, which the check needs. Ends the check if this fails.
 async fn terms_given(trial: &mut Trial, least: usize) -> Checked<Vec<Term>> {
     let response = scanned(trial, |_| {}).await.given()?;
     let terms = terms(&response);
@@ -185,7 +185,7 @@ async fn number(trial: &mut Trial, number: i64) -> Checked {
 }
 
 async fn short_status(trial: &mut Trial) -> Checked {
-    // In most indexes, one of these terms is near the end, so that fewer terms follow than are requested.
+    // In most indexes, at least one of these terms is so near the end that fewer terms follow than are requested.
     for start in [LAST, "龜龜".as_bytes(), "яяяя".as_bytes(), b"zzzz"] {
         let response = scanned(trial, |scan| {
             scan.term_list_and_start_point.term = Term::General(start.into());
@@ -255,7 +255,7 @@ async fn position_of(trial: &mut Trial, position: i64) -> Checked {
 }
 
 /// Requests four terms around the fourth term of a list, with the given preferred position. The server may choose a different
-/// position, but must report it.
+/// position, but must report the position that it chose.
 async fn around_fourth(trial: &mut Trial, position: i64) -> Checked<(Vec<Term>, ScanResponse)> {
     let list = scanned(trial, |scan| scan.number_of_terms_requested = 6)
         .await
@@ -282,8 +282,8 @@ async fn shifted(trial: &mut Trial, position: i64) -> Checked {
         1..=4 => response.position_of_term.unwrap_or(position),
         _ => position,
     };
-    // The fourth term of the list is at position `actual` in the answer. Where the list and the answer overlap, they have the
-    // same terms.
+    // The fourth term of the list is at position `actual` in the answer. The list and the answer must have the same terms where
+    // they overlap.
     let shift = usize::try_from((4 - actual).abs()).unwrap_or(usize::MAX);
     let (of_list, of_answer) = if actual <= 4 {
         (list.get(shift..), Some(&*found))

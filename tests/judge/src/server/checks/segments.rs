@@ -54,12 +54,12 @@ pub(super) const CHECKS: &[Check] = checks! {
         => reference_id;
 };
 
-/// The maximum number of segments that are read of an answer.
+/// The maximum number of segments of an answer that are read.
 const MAX_SEGMENTS: usize = 1000;
-/// The size that a record takes in an APDU in addition to its contents, in octets.
+/// The number of octets allowed for a record in an APDU in addition to the octets of the record itself.
 const ROOM: usize = 64;
 
-/// Returns the sizes of the first records, in octets, in an answer without size limits.
+/// Returns the sizes of the first records in octets, taken from an answer without size limits.
 async fn record_sizes(trial: &mut Trial, number: i64) -> Checked<Vec<usize>> {
     let hits = trial.hits(number).await?;
     let response = trial
@@ -108,7 +108,8 @@ async fn sized(trial: &mut Trial, preferred: usize, exceptional: usize, more: Op
     }
 }
 
-/// Returns the answer in a session whose message size is one octet too small for all records, and the sizes of the records.
+/// Requests records in a session whose preferred message size is one octet less than their total size. Returns the answer, and
+/// the sizes of the records.
 async fn short(trial: &mut Trial) -> Checked<(PresentResponse, Vec<usize>)> {
     let sizes = record_sizes(trial, 2).await?;
     let fits: usize = sizes.iter().sum::<usize>() - 1;
@@ -170,7 +171,7 @@ async fn exceptional(trial: &mut Trial) -> Checked {
     response.first_record().map(drop)
 }
 
-/// Returns the answer in a session whose maximum record size is half the size of the first record.
+/// Requests the first record in a session whose maximum record size is half the size of this record. Returns the answer.
 async fn half(trial: &mut Trial) -> Checked<PresentResponse> {
     let sizes = record_sizes(trial, 1).await?;
     let first = sizes.first().copied().unwrap_or(0);
@@ -205,7 +206,8 @@ async fn not_granted(trial: &mut Trial) -> Checked {
 
 /// A segmented answer.
 struct Segmented {
-    /// The segments, each with the number of records that it states and its records.
+    /// The segments before the presentResponse. Each is represented by the number of records that it states, and the records
+    /// themselves.
     segments: Vec<(i64, Vec<NamePlusRecord>)>,
     /// Whether all segments have the referenceId of the request.
     is_referenced: bool,
@@ -359,7 +361,7 @@ fn fragment_octets(fragment: &FragmentSyntax) -> &[u8] {
 async fn max_count(trial: &mut Trial) -> Checked {
     let answer = segmented(trial, Options::SEGMENTATION_1, 1, Some(1)).await?;
     let segments = answer.segments.len();
-    // The presentResponse counts as a segment, so a limit of one segment leaves no room for others.
+    // The presentResponse counts as a segment, so no other segment is allowed if the limit is one segment.
     want(segments == 0, "one segment, the presentResponse", || {
         format!("{segments} before it")
     })

@@ -81,7 +81,7 @@ fn title(relation: SortRelation) -> SortKeySpec {
     key_by_attributes(vec![AttributeElement::numeric(USE, USE_TITLE)], relation)
 }
 
-/// Creates a result set and sorts it; returns the answer.
+/// Creates a result set, sorts it, and returns the answer.
 async fn sorted(trial: &mut Trial, keys: Vec<SortKeySpec>) -> Checked<SortResponse> {
     ready(trial, 1).await?;
     trial.ask(SortRequest::in_place(DEFAULT, keys)).await
@@ -99,7 +99,7 @@ async fn answered(trial: &mut Trial) -> Checked {
     sorted(trial, by_title()).await?.reaction().map(drop)
 }
 
-/// Sorts as a precondition. Ends the check if this fails.
+/// Sorts a result set as a precondition of a check. Ends the check if this fails.
 async fn given_sort(trial: &mut Trial, keys: Vec<SortKeySpec>) -> Checked {
     let response = trial
         .ask(SortRequest::in_place(DEFAULT, keys))
@@ -112,7 +112,7 @@ async fn given_sort(trial: &mut Trial, keys: Vec<SortKeySpec>) -> Checked {
     }
 }
 
-/// Returns the records of the default result set, in order. Ends the check if there are too many records.
+/// Returns the records of the default result set in order. Ends the check if there are more than 20.
 async fn records(trial: &mut Trial, hits: i64) -> Checked<Vec<Vec<u8>>> {
     if hits > 20 {
         return Err(Verdict::not_judged("needs a query with 20 hits at most"));

@@ -77,7 +77,7 @@ async fn first_in(trial: &mut Trial, syntax: Oid) -> Checked<PresentResponse> {
     trial.ask(request).await
 }
 
-/// Returns the first record in this syntax, or the verdict that the server does not offer the syntax.
+/// Returns the first record in this syntax. Ends the check if the server does not offer the syntax.
 async fn record_in(trial: &mut Trial, syntax: Oid) -> Checked<External> {
     trial.hits(1).await?;
     if !trial.offer.syntaxes.contains(&syntax) {
@@ -178,7 +178,7 @@ async fn labelled(trial: &mut Trial) -> Checked {
     )
 }
 
-/// Requests a record in a syntax that does not exist; fails if the answer claims success.
+/// Requests a record in a syntax that does not exist. Fails if the answer claims to have a record in this syntax.
 async fn in_none(trial: &mut Trial, syntax: Oid) -> Checked<PresentResponse> {
     trial.hits(1).await?;
     let response = first_in(trial, syntax).await?;

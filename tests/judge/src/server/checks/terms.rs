@@ -90,7 +90,7 @@ async fn searched(trial: &mut Trial, term: Term) -> Checked<SearchResponse> {
 
 async fn answered(trial: &mut Trial, term: Term) -> Checked {
     trial.session().await?;
-    // In version 2, terms can only be octets.
+    // In version 2, a term can only be an octet string.
     if !matches!(term, Term::General(_)) {
         trial.needs_version_3()?;
     }

@@ -99,7 +99,7 @@ async fn updated(
     trial.ask(task).await
 }
 
-/// Returns whether an update was performed.
+/// Returns whether an update was performed. Fails if it was refused without a diagnostic.
 fn outcome(response: &ExtendedServicesResponse) -> Checked<bool> {
     let has_diagnostic = response
         .diagnostics
@@ -114,7 +114,7 @@ fn outcome(response: &ExtendedServicesResponse) -> Checked<bool> {
     Ok(false)
 }
 
-/// Returns the reason why an update was refused, which is its first diagnostic.
+/// Returns the first diagnostic of a response, which is the reason why an update was refused.
 fn refusal(response: ExtendedServicesResponse) -> String {
     let listed = in_default_format(response.diagnostics.as_deref().unwrap_or_default());
     listed.first().map_or_else(String::new, ToString::to_string)
@@ -134,7 +134,7 @@ async fn stored(trial: &mut Trial) -> Checked<Own> {
     }
 }
 
-/// Checks whether a record can be stored; the record is deleted immediately.
+/// Checks whether a record can be stored, and deletes the record immediately.
 pub(in crate::server) async fn tried(trial: &mut Trial) -> Checked {
     let own = stored(trial).await?;
     remove(trial, &own).await.map(drop)

@@ -9,7 +9,7 @@ use super::scripted::{Does, granting, judged};
 use super::*;
 use crate::answers::{encode, found};
 
-/// Runs a complete judgement; returns the name of each check, its verdict, and whether it is an error.
+/// Runs a complete judgement. Returns the name of each check, its verdict, and whether it counts as an error.
 async fn findings(judge: &mut Judge) -> Vec<(&'static str, Verdict, bool)> {
     judge.learn().await;
     let mut found = Vec::new();
@@ -54,7 +54,7 @@ async fn a_server_that_dies_is_an_error_of_the_report() {
                 .iter()
                 .any(|(_, verdict, _)| *verdict == Verdict::Pass)
         );
-        // The check scan.position.omitted needs a permission that the judge does not have, so another reason is given for it.
+        // The check scan.position.omitted needs a permission that the judge does not have, so its reason is a different one.
         let begun = |(name, _, _): &&(&str, Verdict, bool)| *name != "scan.position.omitted";
         let (_, last, is_error) = found.iter().rfind(begun).expect("findings");
         assert_eq!(reason(last.clone()), "no search is answered any more");
@@ -77,7 +77,7 @@ async fn a_server_that_dies_is_an_error_of_the_report() {
 /// A server may accept fewer sessions than the judge would use.
 #[tokio::test(start_paused = true)]
 async fn refused_sessions_are_not_a_fault_of_the_server() {
-    // On a server with one session, each check runs alone; on a server that lowers its limit later, checks are repeated.
+    // If the server accepts only one session, each check runs alone. If it lowers its limit later, checks are repeated.
     for (limit, is_late) in [(1, false), (3, false), (4, true)] {
         let open = Arc::new(AtomicU32::new(0));
         let sessions = Arc::clone(&open);
@@ -88,7 +88,8 @@ async fn refused_sessions_are_not_a_fault_of_the_server() {
             move |apdu| match apdu {
                 Apdu::InitializeRequest(_) => {
                     let count = inits.fetch_add(1, Ordering::Relaxed);
-                    // The first session finds out what the server offers, and the next 16 how many sessions it accepts.
+                    // The first session determines what the server offers, and the next 16 sessions determine how many it
+                    // accepts.
                     let limit = if is_late && count < 17 {
                         u32::MAX
                     } else {
@@ -138,11 +139,13 @@ async fn results_come_in_the_order_of_the_checks() {
     let [alone, side_by_side] = judgements;
     let (alone, side_by_side) = (alone.await, side_by_side.await);
     assert_eq!(alone.0, side_by_side.0);
-    // Most of the checks that wait for silence do so at the same time, so all checks take less than half the time.
+    // Most of the checks that wait to see whether the server sends anything do so at the same time, so all checks together take
+    // less than half the time.
     assert!(side_by_side.1 * 2 < alone.1, "{side_by_side:?}");
 }
 
-/// If a pause is configured, it separates the requests of all sessions, apart from the first request of each session.
+/// If a pause is configured, it separates the requests of all sessions, except that the first request of a session is sent
+/// without a pause.
 #[tokio::test(start_paused = true)]
 async fn a_pause_lies_between_the_requests_of_all_sessions() {
     let pause = Duration::from_millis(400);
@@ -207,7 +210,7 @@ async fn a_service_that_is_silent_does_not_end_the_judgement() {
     }
 }
 
-/// Checks that end while the judge is waiting for an earlier check must keep their results.
+/// Results of checks that end while the judge is waiting for an earlier check must not be lost.
 #[tokio::test(start_paused = true)]
 async fn a_stop_loses_no_result() {
     let mut judge = judged(
@@ -280,10 +283,10 @@ async fn a_trigger_arrives_alone() {
     }
 }
 
-/// Returns whether an APDU is specific to a check and not common to all sessions.
+/// A function that returns whether an APDU is specific to a check and not common to all sessions.
 type Meant = fn(&Apdu) -> bool;
 
-/// The checks that accept the end of the session, each with the request that may cause it.
+/// The checks for which the end of the session is acceptable, each with the requests that may cause it.
 const ENDING: &[(&str, Meant)] = &[
     (
         "init.version.none",

@@ -1,5 +1,5 @@
-//! Tests of databases, queries and updates that the user requests but the server does not support, and of secrets that must not
-//! be in a report.
+//! Tests with databases, queries and updates that the user requests but the server does not support, and tests that secrets do
+//! not appear in reports.
 
 use z3950_asn1::apdu::{Apdu, IdAuthentication, IdPass, InitializeResponse};
 use z3950_asn1::query::parse_pqf;
@@ -10,7 +10,7 @@ use super::*;
 use crate::answers::{diagnostic, encode, found, search_failed};
 use crate::server::{MissingPrerequisite, Offer};
 
-/// Determines and returns the offer of a Z39.50 server.
+/// Learns what a Z39.50 server offers, and returns it.
 async fn learned(judge: &mut Judge) -> Offer {
     match judge.learn().await {
         ServerOffer::Z3950(offer) => (**offer).clone(),

@@ -1,4 +1,4 @@
-//! A scripted server that runs in the task of the test. It answers Init, Search and Close, unless the rule of the test determines
+//! A scripted server that runs in the task of the test. It answers Init, Search and Close, unless a function of the test chooses
 //! another reaction.
 
 use std::sync::Arc;
@@ -36,8 +36,8 @@ pub(super) enum Does {
     HangsUp,
     /// Closes the connection, and refuses all further connections.
     Dies,
-    /// Does not send anything, and ignores the next APDU if it arrives immediately, like servers that handle only one APDU each
-    /// time they read.
+    /// Does not send anything, and ignores the next APDU if it arrives immediately, like servers that process only one APDU per
+    /// read.
     Overlooks,
 }
 
@@ -112,7 +112,7 @@ fn usual(apdu: &Apdu) -> Option<Apdu> {
     })
 }
 
-/// Returns an answer that accepts Init.
+/// Returns an answer that accepts Init with these options.
 pub(super) fn granting(options: z3950_asn1::apdu::Options) -> InitializeResponse {
     InitializeResponse {
         options,
