@@ -18,10 +18,10 @@ use crate::surroundings::command;
 
 /// The maximum time to wait for a command, page or file.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// The JSON member with the reference of an element (WebDriver §12.2).
+/// The name of the JSON member that contains the reference to an element (WebDriver §12.2).
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
-/// A browser with its own profile, which is closed when the value is dropped.
+/// A browser with a profile of its own, which is closed when this value is dropped.
 #[derive(Debug)]
 pub struct Browser {
     driver: Driver,
@@ -39,7 +39,7 @@ pub struct View {
 }
 
 impl Browser {
-    /// Starts a browser; `None` if Chromium or its driver is not installed.
+    /// Starts a browser, or returns `None` if Chromium or its driver is not installed.
     ///
     /// # Panics
     /// Panics if they are installed but do not work.
@@ -51,7 +51,7 @@ impl Browser {
             "--user-data-dir={}",
             folder.path().join("profile").display()
         );
-        // Sandboxes need privileges that root in a container does not have.
+        // Chromium's sandbox needs privileges that root in a container does not have.
         let arguments = [
             "--headless=new",
             "--no-sandbox",
@@ -172,7 +172,7 @@ impl Browser {
         self.evaluate(script).as_i64().expect("a number")
     }
 
-    /// Waits for the download of a file with this name; returns its octets.
+    /// Waits for the download of a file with this name, and returns its octets.
     pub fn downloaded(&self, name: &str) -> Vec<u8> {
         let path = self.folder.path().join(name);
         let deadline = Instant::now() + PATIENCE;
@@ -186,7 +186,8 @@ impl Browser {
         octets
     }
 
-    /// Returns the problems that axe-core finds on the page, with the rule and the elements. `script` is the source of axe-core.
+    /// Runs axe-core, whose source is `script`, and returns the problems that it finds on the page, each with its rule and
+    /// elements.
     pub fn axe(&self, script: &str) -> Vec<String> {
         self.evaluate(script);
         let run = "const done = arguments[0]; axe.run({runOnly: [
@@ -207,7 +208,7 @@ impl Browser {
         self.command(method, &format!("/element/{element}{path}"), body)
     }
 
-    /// Sends a command of Chromium's own protocol.
+    /// Sends a command of the Chrome DevTools Protocol.
     fn devtools(&self, command: &str, parameters: Value) -> Value {
         let body = json!({"cmd": command, "params": parameters});
         self.command("POST", "/goog/cdp/execute", &body)
@@ -255,8 +256,8 @@ impl Driver {
         started.expect("chromedriver listens")
     }
 
-    /// Starts chromedriver on a given port; `None` if the port is taken. The caller chooses the port, because chromedriver does
-    /// not report a port that it has chosen itself on a machine without IPv6.
+    /// Starts chromedriver on a given port, or returns `None` if the port is in use. The caller chooses the port, because on a
+    /// machine without IPv6, chromedriver does not report a port that it has chosen itself.
     fn start_on(program: &Path, port: u16) -> Option<Self> {
         let mut child = command(program)
             .arg(format!("--port={port}"))
@@ -285,7 +286,7 @@ impl Driver {
         value
     }
 
-    /// Sends an HTTP/1.1 request; returns the body of the answer.
+    /// Sends an HTTP/1.1 request, and returns the body of the answer.
     fn request(&self, method: &str, path: &str, body: &Value) -> std::io::Result<Vec<u8>> {
         let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port))?;
         stream.set_read_timeout(Some(PATIENCE))?;

@@ -1,6 +1,6 @@
-//! The books of the demo catalogue, with planted duplicates and near misses. A duplicate describes the same book as another
-//! catalogue might; a near miss is a similar but different book. With these records, tests measure the rule that recognizes
-//! records of the same edition.
+//! The books of the demo catalogue, to which duplicates and near misses have been added. A duplicate describes a book of the
+//! catalogue in the way another catalogue might describe it; a near miss is a similar but different book. Tests use these records
+//! to measure the rule that recognizes records of the same edition.
 
 use unicode_normalization::UnicodeNormalization;
 use z3950_marc::{MarcRecord, mrk};
@@ -22,7 +22,7 @@ type Lines = Vec<String>;
 /// A change to a record, with its name.
 type Change = (&'static str, fn(&mut Lines));
 
-/// Differences between catalogues in the description of the same edition.
+/// The changes that create duplicates: differences between catalogues in the description of the same edition.
 const DUPLICATES: [Change; 14] = [
     ("the same text", |_| ()),
     ("no punctuation", without_punctuation),
@@ -63,7 +63,7 @@ const DUPLICATES: [Change; 14] = [
     }),
 ];
 
-/// Changes that turn a record into a similar record of another edition or work.
+/// The changes that create near misses: they turn a record into a similar record of another edition or work.
 const NEAR_MISSES: [Change; 9] = [
     ("second edition", |lines| {
         lines.push(r"=250  \\$a2nd ed., rev.".to_owned())
@@ -114,7 +114,8 @@ pub fn planted(duplicates: usize, near_misses: usize) -> PlantedRecords {
     for (edition, lines) in demo.iter().enumerate() {
         planted.add(lines, edition, "");
     }
-    // If a step has no common divisor with the number of records, each record is chosen once before any record is chosen again.
+    // If the step has no divisor in common with the number of records, each record is chosen once before any record is chosen
+    // again.
     let chosen = |number: usize, step: usize| number * step % demo.len();
     for number in 0..duplicates {
         let edition = chosen(number, 101);
@@ -159,15 +160,15 @@ impl PlantedRecords {
     }
 }
 
-/// The result of comparing clusters with the real editions, as correct, wrong and missing pairs of records. A pair is given by
-/// its record numbers.
+/// The result of comparing clusters with the real editions: the correct, wrong and missing pairs of records. A pair consists of
+/// two indexes of records.
 #[derive(Debug, Default)]
 pub struct Judged {
     /// The number of merged pairs whose records are of the same edition.
     pub right: usize,
     /// The merged pairs whose records are of different editions.
     pub wrong: Vec<(usize, usize)>,
-    /// The pairs that are of the same edition but not merged.
+    /// The pairs of the same edition that are not merged.
     pub missing: Vec<(usize, usize)>,
 }
 
@@ -214,8 +215,8 @@ fn lines(record: &str) -> Lines {
         .collect()
 }
 
-/// Changes a record to look like a record of another catalogue: replaces the control number, removes notes and links, and applies
-/// the given change.
+/// Changes a record so that it looks like a record of another catalogue: replaces the control number, removes notes and links,
+/// and applies the given change.
 fn changed(lines: &Lines, docid: &str, change: fn(&mut Lines)) -> Lines {
     let mut lines = lines.clone();
     on(&mut lines, "001", |_| format!("=001  {docid}"));

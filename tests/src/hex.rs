@@ -1,7 +1,7 @@
 //! Reads and writes octets as hexadecimal digits with comments, as in `fixtures/wire/*.hex`.
 
-/// Parses octets written as two hexadecimal digits each, with any white space. `#` begins a comment, and `"…"` represents the
-/// octets of the characters between the quotation marks.
+/// Parses octets that are written as two hexadecimal digits each, with any white space between them. `#` begins a comment, and
+/// `"…"` represents the octets of the characters between the quotation marks.
 pub fn octets(text: &str) -> Vec<u8> {
     let mut octets = Vec::new();
     for line in text.lines() {

@@ -1,6 +1,6 @@
 //! Koha's index for tests: an OpenSearch node with the ICU analysis plugin, and indexes with Koha's fields, which are filled from
-//! MARC 21 records in the same way as Koha fills them. `Z3950_KOHA` names the folder that `koha/prepare` has filled; without the
-//! variable, a folder in the build folder is filled if Java and Maven are available.
+//! MARC 21 records in the same way as Koha fills them. `Z3950_KOHA` names the folder that `koha/prepare` has filled. If the
+//! variable is not set, a folder in the build folder is filled, provided that Java and Maven are available.
 
 mod books;
 mod document;
@@ -28,7 +28,8 @@ pub struct KohaIndex<'c> {
     pub documents: Vec<KohaDocument>,
 }
 
-/// Returns the node that all tests of Koha's index share and must not damage; `None` if it is not available.
+/// Returns the node that is shared by all tests of Koha's index, or `None` if it is not available. Tests must not damage this
+/// node.
 pub fn shared_node() -> Option<&'static Cluster> {
     static SHARED: OnceLock<Option<Cluster>> = OnceLock::new();
     let started = || Some(Cluster::start(&NodeProgram::for_koha()?, 1));
@@ -47,8 +48,8 @@ impl<'c> KohaIndex<'c> {
         index
     }
 
-    /// Creates an index with two shards, and fills it with these records, numbered from 1. The name of the index is derived from
-    /// `name`. Every tenth record is stored as MARCXML, and every tenth as an array.
+    /// Creates an index with two shards and fills it with these records, numbered from 1. The name of the index is derived from
+    /// `name`. One record in ten is stored as MARCXML and another one in ten as an array.
     pub fn filled(
         cluster: &'c Cluster,
         name: &str,
@@ -116,12 +117,12 @@ impl<'c> KohaIndex<'c> {
         );
     }
 
-    /// Returns the address of the index at the first node, in the form of a setting of z3950d.
+    /// Returns the address of the index at the first node, in the form in which it is configured in z3950d.
     pub fn address(&self) -> String {
         self.cluster.urls(&self.name).swap_remove(0)
     }
 
-    /// Returns the words into which a field's analysis splits the texts.
+    /// Returns the words into which the analysis of a field splits the texts.
     ///
     /// # Panics
     /// Panics if the node refuses the request.

@@ -1,5 +1,5 @@
-//! Code shared by the test programs: random values, octets as hexadecimal digits, catalogues, planted duplicates, the programs
-//! under test, and other programs as peers: YAZ, Zebra, OpenSearch, Koha's index, Solr and Chromium.
+//! Code shared by the test programs: random values, octets as hexadecimal digits, catalogues, records with known duplicates, the
+//! programs under test, and other programs as peers: YAZ, Zebra, OpenSearch, Koha's index, Solr and Chromium.
 
 pub mod browser;
 pub mod catalogue;
@@ -16,7 +16,8 @@ pub mod solr;
 pub mod surroundings;
 pub mod yaz;
 
-/// Sleeps briefly, so that other threads can run. Called between two checks of a condition that a test is waiting for.
+/// Sleeps briefly, so that other threads can run. Tests call this function between two checks of a condition that they are
+/// waiting for.
 pub fn pause() {
     std::thread::sleep(std::time::Duration::from_millis(2));
 }

@@ -1,6 +1,6 @@
 //! Runs OpenSearch as a peer: nodes on free ports of the loopback address, from packages of Maven Central. `Z3950_ENGINE` names
-//! the folder that `opensearch/prepare` has filled; without the variable, a folder in the build folder is filled if Java and
-//! Maven are available.
+//! the folder that `opensearch/prepare` has filled. If the variable is not set, a folder in the build folder is filled, provided
+//! that Java and Maven are available.
 //!
 //! All tests of a program share a cluster of three nodes, in which each test has its own indexes. Tests that damage nodes share
 //! another cluster. When the test program exits, the nodes exit too, because their standard input is closed.
@@ -22,7 +22,7 @@ use crate::peer;
 use crate::ports::pairs_of_ports;
 use crate::surroundings::command;
 
-/// A cluster whose nodes are named `n1` and so on. The nodes remove its folder when they exit.
+/// A cluster whose nodes are named `n1`, `n2` and so on. Its folder is removed by the nodes when they exit.
 #[derive(Debug)]
 pub struct Cluster {
     program: NodeProgram,
@@ -30,7 +30,7 @@ pub struct Cluster {
     nodes: Vec<EngineNode>,
 }
 
-/// The files for running a node: the Java program, and a folder with `jars` and `classes`.
+/// The files that are needed to run a node: the Java program, and a folder with `jars` and `classes`.
 #[derive(Clone, Debug)]
 pub struct NodeProgram {
     java: PathBuf,
@@ -51,8 +51,8 @@ const FOR_TESTS: &[&str] = &[
 const FOR_MEASURING: &[&str] = &[
     "-Xms768m",
     "-Xmx768m",
-    // These are the settings of the OpenSearch distribution. With another collector, nodes count garbage as memory in use,
-    // and refuse requests.
+    // These are the settings of the OpenSearch distribution. With another garbage collector, nodes count garbage as memory in
+    // use, and refuse requests.
     "-XX:+UseG1GC",
     "-XX:G1ReservePercent=25",
     "-XX:InitiatingHeapOccupancyPercent=30",
@@ -68,13 +68,13 @@ struct EngineNode {
 const JSON: &str = "application/json";
 /// The number of nodes of the cluster that tests may damage.
 const NODES_TO_DAMAGE: usize = 3;
-/// The condition that all shards of all indexes are assigned, as parameters of a request for the health of a cluster.
+/// Parameters of a health request that waits until all shards of all indexes are assigned.
 const GREEN: &str = "wait_for_status=green&wait_for_no_relocating_shards=true";
 /// The maximum time that nodes may take to start, on a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(240);
 
 impl NodeProgram {
-    /// Returns OpenSearch 2; `None`, with a message, if it is not available.
+    /// Returns OpenSearch 2. If it is not available, prints a message and returns `None`.
     ///
     /// # Panics
     /// Panics if it is not available and `Z3950_PEERS=required`.
@@ -95,7 +95,7 @@ impl NodeProgram {
         FOUND.get_or_init(found).clone()
     }
 
-    /// Returns OpenSearch 3, which needs Java 21 or later; `None`, with a message, if it is not available.
+    /// Returns OpenSearch 3, which needs Java 21 or later. If it is not available, prints a message and returns `None`.
     pub fn of_three() -> Option<Self> {
         static FOUND: OnceLock<Option<NodeProgram>> = OnceLock::new();
         let found = || {
@@ -117,8 +117,8 @@ impl NodeProgram {
         FOUND.get_or_init(found).clone()
     }
 
-    /// Returns OpenSearch 2 with the plugin that Koha's index needs; `None`, with a message, if it is not available. `Z3950_KOHA`
-    /// names the folder that `koha/prepare` has filled.
+    /// Returns OpenSearch 2 with the plugin that Koha's index needs, from the folder that `koha/prepare` has filled and that
+    /// `Z3950_KOHA` may name. If it is not available, prints a message and returns `None`.
     ///
     /// # Panics
     /// Panics if it is not available and `Z3950_PEERS=required`.
@@ -139,7 +139,7 @@ impl NodeProgram {
         FOUND.get_or_init(found).clone()
     }
 
-    /// Returns the same program with the options for maximum speed.
+    /// Returns the same program with options that make nodes answer as quickly as possible.
     #[must_use]
     pub fn for_measuring(self) -> Self {
         Self {
@@ -164,7 +164,7 @@ fn later_java() -> Option<PathBuf> {
     })
 }
 
-/// Fills a folder in the build folder by running a script next to this file, unless the folder has already been filled.
+/// Runs a script next to this file, which fills a folder in the build folder unless the folder has already been filled.
 pub(crate) fn prepared(
     name: &str,
     script: &str,
@@ -190,21 +190,22 @@ pub(crate) fn prepared(
 }
 
 impl Cluster {
-    /// Returns the cluster of three nodes that all tests share and must not damage; `None` if it is not available.
+    /// Returns the cluster of three nodes that is shared by all tests, or `None` if it is not available. Tests must not damage
+    /// it.
     pub fn shared() -> Option<&'static Self> {
         static SHARED: OnceLock<Option<Cluster>> = OnceLock::new();
         let started = || Some(Self::start(&NodeProgram::of_two()?, 3));
         SHARED.get_or_init(started).as_ref()
     }
 
-    /// Returns a node of OpenSearch 3 that all tests share; `None` if it is not available.
+    /// Returns the node of OpenSearch 3 that is shared by all tests, or `None` if it is not available.
     pub fn of_three() -> Option<&'static Self> {
         static SHARED: OnceLock<Option<Cluster>> = OnceLock::new();
         let started = || Some(Self::start(&NodeProgram::of_three()?, 1));
         SHARED.get_or_init(started).as_ref()
     }
 
-    /// Returns a cluster of three running nodes that one test at a time may damage; `None` if it is not available.
+    /// Returns a cluster of three running nodes that one test at a time may damage, or `None` if it is not available.
     pub fn to_damage() -> Option<MutexGuard<'static, Self>> {
         static DAMAGED: OnceLock<Option<Mutex<Cluster>>> = OnceLock::new();
         let started = || {
@@ -227,7 +228,8 @@ impl Cluster {
         let numbered = (1..).zip(&ports);
         let mut cluster = Self {
             program: program.clone(),
-            // The nodes remove the folder, because a cluster that lives until the program ends is never dropped.
+            // The nodes remove the folder. A destructor would not suffice, because a cluster that lives until the program ends is
+            // never dropped.
             folder: folder.expect("a folder").keep(),
             nodes: numbered
                 .map(|(number, port)| EngineNode {
@@ -244,7 +246,7 @@ impl Cluster {
         cluster
     }
 
-    /// Returns the addresses of this index at all nodes, in the form of a setting of z3950d.
+    /// Returns the addresses of this index at all nodes, in the form in which they are configured in z3950d.
     pub fn urls(&self, index: &str) -> Vec<String> {
         let nodes = self.nodes.iter();
         nodes
@@ -252,14 +254,14 @@ impl Cluster {
             .collect()
     }
 
-    /// Returns the tables of a settings file for the database `books`, which is in this index. `lines` are additional lines of
-    /// its table.
+    /// Returns the tables of a settings file that defines the database `books` with this index. `lines` are additional lines of
+    /// the database's table.
     pub fn settings(&self, index: &str, lines: &str) -> String {
         let urls = self.urls(index);
         format!("[[database]]\nname = \"books\"\nengine = {urls:?}\n{lines}\n")
     }
 
-    /// Returns the requests that nodes with the plugin for Koha have received, each as a method and a path.
+    /// Returns the requests that the nodes have received, each as a method and a path. The nodes must have the plugin for Koha.
     pub fn requests(&self) -> Vec<String> {
         let logs = self.nodes.iter().map(|node| {
             let file = self.folder.join(&node.name).join("logs/requests");
@@ -284,7 +286,7 @@ impl Cluster {
         self.nodes.iter().map(|node| node.port).collect()
     }
 
-    /// Sends a request to the first node that accepts a connection; returns the status and the answer.
+    /// Sends a request to the first node that accepts a connection. Returns the status and the answer.
     ///
     /// # Panics
     /// Panics if no node answers.
@@ -319,11 +321,11 @@ impl Cluster {
         self.wait_for_health(&wanted, PATIENCE).expect("the nodes");
     }
 
-    /// Requests the health of the cluster until it meets this condition. Refused requests are repeated, because a cluster
-    /// refuses them while it has no manager.
+    /// Requests the health of the cluster until it meets this condition. Refused requests are repeated, because a cluster without
+    /// a manager refuses them.
     ///
     /// # Errors
-    /// The last answer, if the condition is not met in time.
+    /// The condition is not met in time. The error is the last answer.
     fn wait_for_health(&self, wanted: &str, patience: Duration) -> Result<(), String> {
         let path = format!("/_cluster/health?{wanted}&timeout=1s");
         let deadline = Instant::now() + patience;
@@ -335,7 +337,7 @@ impl Cluster {
             if Instant::now() > deadline {
                 return Err(format!("{status} {health}"));
             }
-            // On a busy machine, a shard may fail so often that the cluster gives it up.
+            // On a busy machine, assigning a shard may fail so often that the cluster stops trying.
             self.ask("POST", "/_cluster/reroute?retry_failed=true", "");
         }
     }
@@ -358,8 +360,8 @@ impl Cluster {
 
     /// Starts nodes that were killed, if any, with their data, and waits until all shards of all indexes are assigned.
     ///
-    /// OpenSearch may wait without limit until a node that has just joined says which shards it has
-    /// (`number_of_in_flight_fetch`). All nodes are restarted then.
+    /// OpenSearch may wait for ever for a node that has just joined to report which shards it has (`number_of_in_flight_fetch`).
+    /// In this case, all nodes are restarted.
     ///
     /// # Panics
     /// Panics if this takes minutes.
@@ -406,7 +408,7 @@ impl Cluster {
         assert!(status.expect("sh starts").success(), "the signal is sent");
     }
 
-    /// Restores the cluster after an earlier test: starts the nodes that the test has killed, resumes the nodes that it has
+    /// Restores the cluster after an earlier test. Starts the nodes that the test has killed, resumes the nodes that it has
     /// suspended, and removes its indexes and the nodes that it has added.
     fn mend(&mut self) {
         for node in 0..self.nodes.len() {
@@ -533,7 +535,7 @@ pub fn own_index(name: &str) -> String {
     format!("{name}-{}", TURN.fetch_add(1, Ordering::Relaxed))
 }
 
-/// Sends a request to a port of the loopback address; returns the status and the answer, which is null if it is not JSON.
+/// Sends a request to a port of the loopback address. Returns the status and the answer, which is null if it is not JSON.
 pub(crate) fn ask(
     port: u16,
     content_type: &str,

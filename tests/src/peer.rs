@@ -1,5 +1,5 @@
-//! Programs of YAZ and Zebra as peers: yaz-client, zoomsh, yaz-ztest and zebrasrv, from the packages `yaz` and
-//! `idzebra-2.0`. A test without its peer is skipped with a message, or fails if `Z3950_PEERS=required`.
+//! Programs of YAZ and Zebra as peers: yaz-client, zoomsh, yaz-ztest and zebrasrv, from the packages `yaz` and `idzebra-2.0`. If
+//! the peer of a test is missing, the test is skipped with a message, or fails if `Z3950_PEERS=required`.
 
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
@@ -63,14 +63,14 @@ impl Drop for Server {
     }
 }
 
-/// Starts `yaz-ztest`; `None` if it is not installed.
+/// Starts `yaz-ztest`, or returns `None` if it is not installed.
 pub fn yaz_ztest() -> Option<Server> {
     let program = find("yaz-ztest")?;
     let directory = tempfile::tempdir().expect("a directory");
     // Without this file, the server ends at the first Scan.
     std::fs::write(directory.path().join("dummy-words"), "war:3\npeace:2\n")
         .expect("the file is written");
-    // The server's GRS-1 record is made from this file; without it, the server answers with a diagnostic.
+    // The server builds its GRS-1 record from this file. Without the file, it answers with a diagnostic.
     let tree = "(2,1) War and peace\n(4,70) {\n(4,90) {\n(2,7) Inner\n}\n}\n(0,0)\n";
     std::fs::write(
         directory.path().join("dummy-grs"),
@@ -87,8 +87,8 @@ pub fn yaz_ztest() -> Option<Server> {
     }))
 }
 
-/// Starts `zebrasrv` with these MARC records, whose field 001 can be searched with the Use attribute 1032; `None` if it is not
-/// installed.
+/// Starts `zebrasrv` with these MARC records, whose field 001 can be searched with the Use attribute 1032. Returns `None` if it
+/// is not installed.
 pub fn zebrasrv(records: &[Bytes]) -> Option<Server> {
     let (server, directory) = zebra_register(records)?;
     Some(start(directory, |directory, port| {
@@ -116,8 +116,8 @@ pub fn zebra_sru(records: &[Bytes]) -> Option<Server> {
     }))
 }
 
-/// Starts an SRU server in Perl, built from the modules of `libsru-perl`, with these MARCXML records; `None` if the modules are
-/// not installed.
+/// Starts an SRU server in Perl, built from the modules of `libsru-perl`, with these MARCXML records. Returns `None` if the
+/// modules are not installed.
 pub fn perl_sru(records: &[String]) -> Option<Server> {
     let perl = find("perl")?;
     let has_modules = command(&perl)
@@ -141,7 +141,7 @@ pub fn perl_sru(records: &[String]) -> Option<Server> {
 }
 
 /// Starts a server built with Perl's `Net::Z3950::SimpleServer` (Debian's `libnet-z3950-simpleserver-perl`) with these MARC
-/// records; `None` if it is not installed.
+/// records. Returns `None` if it is not installed.
 pub fn simple_server(records: &[Bytes]) -> Option<Server> {
     let perl = find("perl")?;
     let has_module = command(&perl)
@@ -167,7 +167,7 @@ pub fn simple_server(records: &[Bytes]) -> Option<Server> {
     }))
 }
 
-/// Creates an index of the records; returns the path of `zebrasrv` and the folder with the index.
+/// Creates an index of the records. Returns the path of `zebrasrv` and the folder with the index.
 fn zebra_register(records: &[Bytes]) -> Option<(PathBuf, TempDir)> {
     let (server, indexer) = (find("zebrasrv")?, find("zebraidx")?);
     let directory = tempfile::tempdir().expect("a directory");
@@ -183,7 +183,7 @@ fn zebra_register(records: &[Bytes]) -> Option<(PathBuf, TempDir)> {
             .expect("zebraidx starts");
         let log = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "zebraidx {arguments:?}: {log}");
-        // If it cannot use its configuration, zebraidx indexes nothing and reports no error.
+        // If zebraidx cannot use its configuration, it does not index any records and does not report an error.
         let expected = format!("Records: {}", records.len());
         assert!(
             arguments != ["update", "records"] || log.contains(&expected),
@@ -193,8 +193,8 @@ fn zebra_register(records: &[Bytes]) -> Option<(PathBuf, TempDir)> {
     Some((server, directory))
 }
 
-/// Writes the files that zebraidx and zebrasrv need to index the folder's `records`; `room` is the maximum size of the index,
-/// such as `1G`.
+/// Writes the files that zebraidx and zebrasrv need to index the folder `records`. `room` is the maximum size of the index, such
+/// as `1G`.
 pub fn configure_zebra(directory: &Path, room: &str) {
     const TAB: &str = "/usr/share/idzebra-2.0/tab";
     let modules = std::fs::read_dir("/usr/lib")
@@ -259,7 +259,7 @@ impl Unheard {
         Self(socket)
     }
 
-    /// Returns the address.
+    /// Returns the address that refuses connections.
     pub fn address(&self) -> SocketAddr {
         self.0.local_addr().expect("it is bound")
     }

@@ -6,8 +6,8 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU16, Ordering};
 
-/// The first port that is tried. It is below the range from which the system assigns ports, so that no other test gets the port
-/// while a server is restarted.
+/// The first port that is tried. The ports are below the range from which the system assigns ports, so that no other program is
+/// assigned the port of a server while the server is restarted.
 const FIRST: u16 = 12_000;
 const PAIRS: u16 = 9_000;
 
@@ -19,7 +19,7 @@ pub fn free_port() -> u16 {
     pairs_of_ports(1)[0]
 }
 
-/// Returns free ports such that the port after each of them is also free. The server of an engine uses the second port to
+/// Returns free ports, each of which is followed by another free port. The server of an engine uses the second port to
 /// communicate with other servers.
 ///
 /// # Panics

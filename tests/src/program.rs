@@ -16,8 +16,8 @@ pub fn path(name: &str) -> PathBuf {
 }
 
 fn build() -> PathBuf {
-    // Cargo builds the programs for the tests of their own packages. `cargo test --workspace` builds the same tests, so this
-    // command usually finds the programs already built.
+    // Cargo builds the programs for the tests of their packages. `cargo test --workspace` builds the same tests, so the programs
+    // have usually been built before this command runs.
     let tests = ["test", "--no-run", "--test", "start", "--test", "program"];
     cargo_build(&tests, &["--bins"])
 }
@@ -34,8 +34,8 @@ pub fn example(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// Builds programs and returns their folder. In the profile of the tests, builds the same targets as `cargo test`, with the same
-/// features; in other profiles, builds the same as `cargo build`.
+/// Builds programs and returns their folder. In the profile of the tests, it builds the same targets as `cargo test`, with the
+/// same features. In other profiles, it builds the same as `cargo build`.
 fn cargo_build(in_tests: &[&str], built: &[&str]) -> PathBuf {
     let test = std::env::current_exe().expect("the test program has a path");
     let directory = test
@@ -43,7 +43,7 @@ fn cargo_build(in_tests: &[&str], built: &[&str]) -> PathBuf {
         .and_then(Path::parent)
         .expect("it lies in PROFILE/deps")
         .to_owned();
-    // cargo-nextest starts a process for each test; the first process of a run builds for all of them.
+    // cargo-nextest starts a process for each test. The first process of a run builds the programs for all of them.
     let run = std::env::var("NEXTEST_RUN_ID").ok();
     let stamp = directory.join(format!("tests-have-built{}", built.join("")));
     if run.is_some() && std::fs::read_to_string(&stamp).ok() == run {
@@ -58,8 +58,8 @@ fn cargo_build(in_tests: &[&str], built: &[&str]) -> PathBuf {
         .parent()
         .expect("PROFILE lies in the target directory");
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    // Cargo rebuilds a package if environment variables that it depends on have changed. Therefore, cargo gets the environment of
-    // the tests without the variables that cargo itself has set for this test.
+    // Cargo rebuilds a package if environment variables that it depends on have changed. Cargo is therefore run in the
+    // environment of the tests, without the variables that cargo itself has set for this test.
     #[expect(clippy::disallowed_methods, reason = "it is no program under test")]
     let mut command = Command::new(cargo);
     for (name, _) in std::env::vars_os() {
@@ -105,9 +105,9 @@ fn cargo_build(in_tests: &[&str], built: &[&str]) -> PathBuf {
 pub struct Ran {
     /// The exit code; `None` if a signal ended the program.
     pub code: Option<i32>,
-    /// Standard output; octets that are not UTF-8 are replaced by U+FFFD.
+    /// The standard output, in which octets that are not UTF-8 are replaced with U+FFFD.
     pub stdout: String,
-    /// Standard error; octets that are not UTF-8 are replaced by U+FFFD.
+    /// The standard error output, in which octets that are not UTF-8 are replaced with U+FFFD.
     pub stderr: String,
     /// Standard output as octets.
     pub octets: Vec<u8>,
@@ -229,7 +229,7 @@ impl Daemon {
         self.address().port()
     }
 
-    /// Returns the process id of the server.
+    /// Returns the process ID of the server.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
@@ -247,7 +247,7 @@ impl Daemon {
         assert!(status.expect("sh starts").success(), "the signal is sent");
     }
 
-    /// Returns the resident memory of the server in octets, from Linux's `/proc`; 0 on other systems.
+    /// Returns the resident memory of the server in octets, from `/proc` on Linux, or 0 on other systems.
     pub fn memory(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()));
         let status = status.unwrap_or_default();
@@ -257,7 +257,7 @@ impl Daemon {
         kib.map_or(0, |kib: u64| kib * 1024)
     }
 
-    /// Returns the number of open descriptors of the server, from Linux's `/proc`; 0 on other systems.
+    /// Returns the number of open file descriptors of the server, from `/proc` on Linux, or 0 on other systems.
     pub fn descriptors(&self) -> usize {
         let open = std::fs::read_dir(format!("/proc/{}/fd", self.child.id()));
         open.map_or(0, Iterator::count)

@@ -1,6 +1,6 @@
-//! Random values that are the same in every run, such as mutations of real octets. The seed is derived from a name.
+//! Random values that are the same in every run, such as mutations of real messages. The seed is derived from a name.
 
-/// Returns the number of mutations for a test: `times`, multiplied by the environment variable `Z3950_MUTATIONS`.
+/// Returns the number of mutations for a test: `times`, multiplied by the value of the environment variable `Z3950_MUTATIONS`.
 pub fn mutations(times: u64) -> u64 {
     let factor = std::env::var("Z3950_MUTATIONS")
         .ok()
@@ -37,7 +37,7 @@ impl Random {
         &values[self.below(values.len())]
     }
 
-    /// Returns a random octet, with a preference for octets that have a meaning in BER.
+    /// Returns a random octet. Octets that have a special meaning in BER are preferred.
     pub fn octet(&mut self) -> u8 {
         const TELLING: [u8; 16] = [
             0, 1, 2, 0x7f, 0x80, 0x81, 0x82, 0x84, 0x85, 0xff, 0x30, 0xa0, 0xa1, 0xbf, 0x1f, 0x9f,
@@ -48,7 +48,7 @@ impl Random {
         }
     }
 
-    /// Returns `octets` with one to four mutations: octets are changed, removed, inserted, doubled or cut off, or a part of
+    /// Returns `octets` with one to four mutations. Octets are changed, removed, inserted, duplicated or cut off, or a part of
     /// another sample is inserted.
     pub fn mutate(&mut self, octets: &[u8], samples: &[Vec<u8>]) -> Vec<u8> {
         let mut mutant = octets.to_vec();

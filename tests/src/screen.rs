@@ -1,5 +1,5 @@
-//! The display of a program's output in a terminal, as lines of text and as a picture (SVG 1.1). It supports the output of
-//! prompts: text, cursor movements, erasing, and bold or faint text (ECMA-48).
+//! The contents of a terminal to which a program writes, as lines of text and as a picture (SVG 1.1). Only what prompts print is
+//! supported: text, cursor movements, erasing, and bold or faint text (ECMA-48).
 
 use std::fmt::Write;
 
@@ -73,7 +73,7 @@ impl Screen {
         }
     }
 
-    /// Returns the lines without blanks at their ends.
+    /// Returns the lines without trailing blanks.
     pub fn lines(&self) -> Vec<String> {
         let text = |line: &Vec<Cell>| line.iter().map(|cell| cell.character).collect::<String>();
         let lines = self.lines.iter().map(text);
@@ -135,7 +135,8 @@ impl Screen {
         }
     }
 
-    /// Returns a picture of the screen as SVG. `prompt` is the text that precedes the user's input, which is emphasized.
+    /// Returns a picture of the screen as SVG. `prompt` is the text that precedes the user's input. The prompt is coloured, and
+    /// the input is bold.
     pub fn to_svg(&self, title: &str, prompt: &str) -> String {
         const LINE: usize = 20;
         const MARGIN: usize = 18;
@@ -176,7 +177,7 @@ impl Screen {
     }
 }
 
-/// Returns the parts of a line with the SVG attributes for their styles.
+/// Splits a line into parts of the same style, and returns each part with the SVG attributes for its style.
 fn runs(line: &[Cell], prompt: &str) -> Vec<(String, &'static str)> {
     let text: String = line.iter().map(|cell| cell.character).collect();
     let length = text.trim_end().chars().count();

@@ -1,6 +1,6 @@
 //! Runs Solr as a peer: nodes on free ports of the loopback address, from packages of Maven Central, with the configurations of
-//! collections in `solr`. `Z3950_SOLR` names the folder that `solr/prepare` has filled; without the variable, a folder in the
-//! build folder is filled if Java and Maven are available.
+//! collections in `solr`. `Z3950_SOLR` names the folder that `solr/prepare` has filled. If the variable is not set, a folder in
+//! the build folder is filled, provided that Java and Maven are available.
 //!
 //! All tests of a program share two nodes, on which each test has its own collections. Tests that stop nodes share two other
 //! nodes, and tests of a server without a cluster share another one. When the test program exits, the nodes exit too, because
@@ -49,11 +49,11 @@ const FOR_MEASURING: &[&str] = &["-Xms768m", "-Xmx768m", "-XX:+UseG1GC"];
 /// The folders with configurations of collections. The last one is not meant for library records.
 const CONFIGURATIONS: [&str; 3] = ["vufind", "blacklight", "other"];
 
-/// The name and password of the user who has read access to the server without a cluster.
+/// The name and password of the user who has read access to the server that does not belong to a cluster.
 pub const READER: &str = "reader:SolrRocks";
 /// The name and password of a user who does not have read access.
 pub const STRANGER: &str = "stranger:SolrRocks";
-/// The password of both users as Solr stores it: hashed, with a salt.
+/// The password of both users in the form in which Solr stores it: a hash and a salt.
 const HASHED: &str =
     "IV0EHq1OnNrj6gvRCwvFwTrZ1+z1oBbnQdiVC3otuq0= Ndd7LKvVBAaZIF0QAVi1ekCfAJXr1GGfLtRUXhgrF8c=";
 
@@ -67,7 +67,7 @@ pub enum SolrShape {
 }
 
 impl SolrShape {
-    /// Returns the name of the configuration, which is also the name of the map in settings.
+    /// Returns the name of the configuration, which is also the name of the corresponding map in the settings of z3950d.
     pub fn name(self) -> &'static str {
         match self {
             Self::VuFind => "vufind",
@@ -77,8 +77,8 @@ impl SolrShape {
 }
 
 impl SolrNodes {
-    /// Returns the two nodes that all tests share and must not damage; `None`, with a message, if they are not
-    /// available.
+    /// Returns the two nodes that are shared by all tests. If they are not available, prints a message and returns `None`. Tests
+    /// must not damage them.
     ///
     /// # Panics
     /// Panics if they are not available and `Z3950_PEERS=required`.
@@ -87,7 +87,7 @@ impl SolrNodes {
         SHARED.get_or_init(|| Self::start(2, FOR_TESTS)).as_ref()
     }
 
-    /// Returns two running nodes that one test at a time may stop; `None` if they are not available.
+    /// Returns two running nodes that one test at a time may stop, or `None` if they are not available.
     ///
     /// # Panics
     /// Panics if they are not available and `Z3950_PEERS=required`.
@@ -104,7 +104,7 @@ impl SolrNodes {
         Some(nodes)
     }
 
-    /// Returns a node with the options for maximum speed; `None` if it is not available.
+    /// Returns a node with options that make it answer as quickly as possible, or `None` if it is not available.
     ///
     /// # Panics
     /// Panics if it is not available and `Z3950_PEERS=required`.
@@ -112,7 +112,8 @@ impl SolrNodes {
         Self::start(1, FOR_MEASURING)
     }
 
-    /// Returns a server without a cluster, on which only [`READER`] has read access; `None` if it is not available.
+    /// Returns a server that does not belong to a cluster and to which only [`READER`] has read access, or `None` if it is not
+    /// available.
     ///
     /// # Panics
     /// Panics if it is not available and `Z3950_PEERS=required`.
@@ -121,7 +122,7 @@ impl SolrNodes {
         ALONE.get_or_init(|| Self::start(0, FOR_TESTS)).as_ref()
     }
 
-    /// Starts a cluster with this number of nodes. If the number is 0, starts a server without a cluster.
+    /// Starts a cluster with this number of nodes. If the number is 0, starts a server that does not belong to a cluster.
     fn start(in_cluster: usize, options: &[&str]) -> Option<Self> {
         let is_cluster = in_cluster > 0;
         let number = in_cluster.max(1);
@@ -130,7 +131,7 @@ impl SolrNodes {
             Some(folder) => PathBuf::from(folder),
             None => prepared("solr", "solr/prepare", &[], None)?,
         };
-        // The folder is kept here, because the nodes remove it when they end.
+        // The temporary folder is not deleted here, because the nodes delete it when they end.
         let folder = tempfile::tempdir().expect("a folder").keep();
         let log = File::create(folder.join("log")).expect("a log");
         let pairs = pairs_of_ports(number + 1);
@@ -189,7 +190,7 @@ impl SolrNodes {
         String::from_utf8_lossy(&log).into_owned()
     }
 
-    /// Returns the log lines of the nodes about a collection: its requests and errors. Requests between the nodes are
+    /// Returns the log lines of the nodes that concern a collection: requests and errors. Requests from one node to another are
     /// left out.
     pub fn log(&self, collection: &str) -> Vec<String> {
         let is_of = |line: &&str| {
@@ -203,7 +204,8 @@ impl SolrNodes {
             .collect()
     }
 
-    /// Creates a collection with a shard on each node, or, without a cluster, a core; returns its name, which no other test uses.
+    /// Creates a collection with a shard on each node or, if there is no cluster, a core. Returns its name, which no other test
+    /// uses.
     ///
     /// # Panics
     /// Panics if the nodes refuse the request.
@@ -211,7 +213,7 @@ impl SolrNodes {
         self.create_of(shape.name(), name)
     }
 
-    /// Creates a collection with the configuration in a folder next to this file.
+    /// Creates a collection with the configuration in a folder next to this file. Returns the name of the collection.
     ///
     /// # Panics
     /// Panics if the nodes refuse the request.
@@ -270,7 +272,7 @@ impl SolrNodes {
         assert_eq!(status, 200, "{answer}");
     }
 
-    /// Returns the addresses of a collection at all nodes, in the form of a setting of z3950d.
+    /// Returns the addresses of a collection at all nodes, in the form in which they are configured in z3950d.
     pub fn urls(&self, collection: &str) -> Vec<String> {
         let ports = self.ports.iter();
         ports
@@ -283,7 +285,7 @@ impl SolrNodes {
         &self.ports
     }
 
-    /// Sends a request to the first running node; returns the status and the answer, which is null if it is not JSON.
+    /// Sends a request to the first running node. Returns the status and the answer, which is null if it is not JSON.
     ///
     /// # Panics
     /// Panics if the node does not answer.
@@ -347,7 +349,8 @@ impl SolrNodes {
     }
 }
 
-/// Returns the security configuration of the server without a cluster: the passwords and rights of its users.
+/// Returns the security configuration of the server that does not belong to a cluster: the passwords and permissions of its
+/// users.
 fn security() -> Value {
     let users = [READER, STRANGER].map(|user| user.split(':').next().unwrap_or_default());
     let hashed = users.iter().map(|user| ((*user).to_owned(), json!(HASHED)));

@@ -1,6 +1,6 @@
 //! The environment of programs in tests, reduced to the minimum that they need. The user's environment variables, locale, time
-//! zone and proxy do not affect tests. Neither do signals that are ignored, for example because the tests were started by `nohup`
-//! or a service.
+//! zone and proxy settings do not affect tests. Neither do ignored signals, which occur if the tests were started by `nohup` or a
+//! service, for example.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -9,8 +9,8 @@ use std::sync::{Once, OnceLock};
 
 use signal_hook::consts::{FORBIDDEN, SIGPIPE};
 
-/// The variables that programs keep: the paths of programs, libraries and temporary files, and the output path of a coverage
-/// tool.
+/// The environment variables that programs inherit: the paths of programs, libraries and temporary files, the output path of a
+/// coverage tool, and settings of Rust and of the tests.
 const KEPT: [&str; 10] = [
     "PATH",
     "LD_LIBRARY_PATH",
@@ -24,8 +24,8 @@ const KEPT: [&str; 10] = [
     "Z3950_MUTATIONS",
 ];
 
-/// Returns a command that starts a program in the same environment wherever tests run: few variables, the locale `C.UTF-8`, the
-/// time zone UTC, an empty home folder, and signals with their default effect.
+/// Returns a command that starts a program in an environment that does not depend on where the tests run: few variables, the
+/// locale `C.UTF-8`, the time zone UTC, an empty home folder, and signals with their default effect.
 pub fn command(program: impl AsRef<OsStr>) -> Command {
     restore_signals();
     #[expect(clippy::disallowed_methods, reason = "all others are made here")]
@@ -53,16 +53,17 @@ fn home() -> &'static Path {
     })
 }
 
-/// Restores the default effect of signals that this process ignores, for the programs that it starts.
+/// Restores the default effect of the signals that this process ignores, so that the programs that it starts do not ignore them.
 ///
-/// A new program inherits the set of ignored signals. Signals with a handler, however, have their default effect in the new
-/// program. Therefore, each ignored signal gets a handler that does nothing.
+/// A new program inherits the set of ignored signals, whereas a signal with a handler has its default effect in the new program.
+/// Each ignored signal therefore gets a handler that does nothing.
 fn restore_signals() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
         for signal in ignored(&status) {
-            // SIGPIPE is left out, because the standard library makes this process ignore it, and restores it in new programs.
+            // SIGPIPE is left out, because the standard library makes this process ignore it, and restores its default effect in
+            // new programs.
             if signal != SIGPIPE && !FORBIDDEN.contains(&signal) {
                 signal_hook::flag::register(signal, std::sync::Arc::default())
                     .expect("it can be handled");

@@ -12,8 +12,8 @@ use crate::surroundings::command;
 /// The maximum length of a command that yaz-client reads from a pipe, in octets.
 const LONGEST_COMMAND: usize = 10_000;
 
-/// Runs yaz-client with the setup commands, such as `querytype cql2rpn`, and returns the query that it sends for each text, or
-/// `None` for a text that it refuses. Returns `None` if yaz-client is not installed.
+/// Runs yaz-client with the setup commands, such as `querytype cql2rpn`. Returns the query that it sends for each text, or `None`
+/// for a text that it refuses. Returns `None` as a whole if yaz-client is not installed.
 ///
 /// # Panics
 /// Panics if a text cannot be passed to yaz-client, because it contains a line break or a `;`, or is too long.
@@ -28,8 +28,8 @@ pub fn queries_sent(setup: &[&str], queries: &[&str]) -> Option<Vec<Option<Query
         input.push('\n');
     }
     input.push_str(&format!("open {}\n", server.addr()));
-    // yaz-client sends nothing for a text that it refuses, so each search has a referenceId, which shows to which text it
-    // belongs.
+    // yaz-client sends nothing for a text that it refuses. Each search therefore has a referenceId, which identifies the text to
+    // which it belongs.
     for (number, query) in queries.iter().enumerate() {
         assert!(
             !query.contains(['\n', '\r', '\0', ';']) && query.len() < LONGEST_COMMAND,

@@ -1,4 +1,4 @@
-//! Tests with a recording of a catalogue, `tests/catalogue.jsonl`, so that no server is needed. To record it again, name a
+//! Tests with a recording of a catalogue, `tests/catalogue.jsonl`, which makes a server unnecessary. To record it again, name a
 //! server:
 //!
 //! ```sh
@@ -21,6 +21,6 @@ async fn titles_are_found() {
         found.iter().any(|title| title.starts_with("Emma")),
         "{found:?}"
     );
-    // No request was missing from the recording.
+    // All requests were found in the recording.
     assert_eq!(library.not_recorded(), []);
 }

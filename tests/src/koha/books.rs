@@ -1,4 +1,4 @@
-//! The records for Koha's index in tests: artificial records and records of libraries, with the fields that Koha adds.
+//! The records for Koha's index in tests: artificial records and records of real libraries, with the fields that Koha adds.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -9,7 +9,7 @@ use z3950_marc::{Field, MarcRecord, iso2709, mrk};
 
 use crate::random::Random;
 
-/// The words of titles, subjects and notes; ICU and simpler folding treat some of them differently.
+/// The words of titles, subjects and notes. ICU folds some of them differently from simpler folding.
 pub const WORDS: [&str; 26] = [
     "war",
     "peace",
@@ -79,7 +79,7 @@ fn made_up_one(random: &mut Random, at: usize, text: &mut String) {
         at % 12 + 1
     );
     let (title, rest) = (words(random, 4), words(random, 3));
-    // Both ends of the field differ from record to record.
+    // The title fields of records begin and end differently.
     let end = random.pick(&[" /", ".", "", " ;"]);
     let article = random.below(3);
     let _ = writeln!(
@@ -162,7 +162,7 @@ fn issn(at: usize) -> String {
     format!("{}-{}{check}", &number[..4], &number[4..])
 }
 
-/// Returns the records of libraries in `../shared/data/marc`; empty if the folder does not exist.
+/// Returns the records with a title in `../shared/data/marc/loc-utf8.mrc`, or an empty vector if the file does not exist.
 ///
 /// # Panics
 /// Panics if a record cannot be read.
@@ -180,8 +180,8 @@ pub fn of_libraries() -> Vec<MarcRecord> {
         .collect()
 }
 
-/// Adds the fields that Koha adds to the record with this number: the number, the item type, whether it is suppressed, and up to
-/// two items.
+/// Replaces the fields that Koha adds to the record with this number: the number, the item type, whether the record is
+/// suppressed, and up to two items.
 pub fn with_items(record: &MarcRecord, number: usize) -> MarcRecord {
     let mut record = record.clone();
     record

@@ -1,5 +1,5 @@
-//! A document of Koha's index, created from a MARC 21 record in the same way as Koha creates it: the values of its
-//! fields, and the record in one of three forms.
+//! A document of Koha's index, created from a MARC 21 record in the same way as Koha creates it. It contains the values of its
+//! fields, and the record in one of three formats.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
@@ -19,13 +19,13 @@ pub struct KohaDocument {
     pub number: usize,
     /// The record from which the document was created.
     pub record: MarcRecord,
-    /// The form in which the document contains the record.
+    /// The format in which the document contains the record.
     pub form: RecordForm,
     /// The values of each field, in the order of the record.
     pub values: BTreeMap<String, Vec<String>>,
 }
 
-/// The forms in which Koha stores records.
+/// The formats in which Koha stores records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordForm {
     /// ISO 2709 in base64, with a line end every 76 characters.
@@ -51,7 +51,7 @@ impl KohaDocument {
         document
     }
 
-    /// Returns the values of a field; empty if the document does not have the field.
+    /// Returns the values of a field, or an empty slice if the document does not have the field.
     pub fn values(&self, field: &str) -> &[String] {
         self.values.get(field).map_or(&[], Vec::as_slice)
     }
@@ -106,7 +106,8 @@ impl KohaDocument {
             let leader = String::from_utf8_lossy(&self.record.leader.0).into_owned();
             values.extend(place.part(&leader));
         }
-        // The values are in the order of the record's fields, as in Koha, and not in the order of the places in the mapping.
+        // The values are in the order of the record's fields, as in Koha, and not in the order in which the mapping lists the
+        // places.
         for marc in &self.record.fields {
             let (tag, is_linked) = tag(marc);
             for place in places.iter().filter(|place| place.tag == tag) {
@@ -182,7 +183,7 @@ impl<'p> Place<'p> {
         }
     }
 
-    /// Returns the values of a field with the tag of this place.
+    /// Returns the values at this place in a field that has the tag of this place.
     fn values(&self, field: &Field) -> Vec<String> {
         if let Some(value) = field.value() {
             return self
@@ -207,7 +208,7 @@ impl<'p> Place<'p> {
         }
     }
 
-    /// Returns the part of a value between the positions of this place.
+    /// Returns the characters of a value at the positions of this place, or the whole value if the place has no positions.
     fn part(&self, value: &str) -> Option<String> {
         let Some(positions) = &self.positions else {
             return Some(value.to_owned());
@@ -227,7 +228,8 @@ fn range(text: &str) -> Range<usize> {
     number(first)..number(last) + 1
 }
 
-/// Returns the tag of a field; for a field in another script, the tag of the linked field.
+/// Returns the tag of a field and whether the field is linked. For a field 880 with text in another script, this is the tag of
+/// the field to which it is linked.
 fn tag(field: &Field) -> (String, bool) {
     let tag = String::from_utf8_lossy(&field.tag.0).into_owned();
     let linked = (tag == "880").then(|| field.text("6")?.get(..3).map(str::to_owned));
@@ -237,8 +239,8 @@ fn tag(field: &Field) -> (String, bool) {
     }
 }
 
-/// Returns a value without its initial article if it is a title, which is the first part of its field; returns any other value
-/// unchanged.
+/// Returns the title of a field without its initial article. A value that is not the title, which is the first part of its field,
+/// is returned unchanged.
 fn without_article(field: &Field, text: &str) -> String {
     let is_title = field
         .text("a")
@@ -269,7 +271,7 @@ fn forms(kind: KohaKind, value: String) -> Vec<String> {
     }
 }
 
-/// Returns the forms of an ISBN: with and without hyphens, of thirteen and of ten digits. The hyphens may be in any position,
+/// Returns the forms of an ISBN: thirteen and ten digits, each with and without hyphens. The hyphens may be in any position,
 /// because the index removes them. All characters except digits and X are ignored. A value with an additional digit is therefore
 /// not an ISBN, and is returned unchanged.
 fn isbn_forms(value: &str) -> Vec<String> {
@@ -295,8 +297,8 @@ fn hyphened(digits: &str) -> String {
     format!("{number}-{item}-{check}")
 }
 
-/// Returns the years that Koha recognizes: any four consecutive characters that are digits, `u` or white space, with zeros in
-/// place of `u` and white space.
+/// Returns the years that Koha recognizes. A year consists of any four consecutive characters that are digits, `u` or white
+/// space, in which `u` and white space are replaced with zeros.
 fn years(value: &str) -> Vec<String> {
     let is_of_year = |c: char| c.is_ascii_digit() || c == 'u' || c.is_whitespace();
     let (mut years, mut run) = (Vec::new(), String::new());
@@ -321,7 +323,7 @@ fn unique(values: impl IntoIterator<Item = String>) -> Vec<String> {
         .collect()
 }
 
-/// Breaks a text into lines of 76 characters, each followed by a line end.
+/// Breaks a text into lines of 76 characters, each followed by a line feed.
 fn in_lines(text: &str) -> String {
     let characters: Vec<char> = text.chars().collect();
     let lines = characters
@@ -330,7 +332,7 @@ fn in_lines(text: &str) -> String {
     lines.collect()
 }
 
-/// Returns a record in the form that Koha writes for `ARRAY`.
+/// Returns a record in the format that Koha writes for the setting `ARRAY`.
 fn array(record: &MarcRecord) -> Value {
     let text = |octets: &[u8]| String::from_utf8_lossy(octets).into_owned();
     let fields = record.fields.iter().map(|field| {

@@ -1,5 +1,5 @@
-//! The search fields of Koha's index for MARC 21, and the index settings that Koha creates for them. Of the fields in Koha's
-//! mappings, those that correspond to access points of Bib-1 are listed, each with its name, the kind of its values, and their
+//! The search fields of Koha's index for MARC 21, and the index settings that Koha creates for them. Only those fields of Koha's
+//! mappings are listed that correspond to access points of Bib-1. Each is listed with its name, the kind of its values, and their
 //! places in a record.
 
 use serde_json::{Map, Value, json};
@@ -7,13 +7,13 @@ use serde_json::{Map, Value, json};
 /// A search field of Koha.
 #[derive(Clone, Copy, Debug)]
 pub struct KohaField {
-    /// The name in the index.
+    /// The name of the field in the index.
     pub name: &'static str,
-    /// The kind of its values.
+    /// The kind of values that the field contains.
     pub kind: KohaKind,
-    /// The places of its values, separated by spaces: `245abp` creates a value from each of these subfields, `245(abp)` creates
-    /// one value from all of them, `130` creates one value from all subfields, and `008_/35-37` creates one value from these
-    /// positions. `!` at the end excludes the values from sorting.
+    /// The places in a record from which values are taken, separated by spaces. `245abp` creates a value from each of these
+    /// subfields, `245(abp)` creates one value from all of them, `130` creates one value from all subfields, and `008_/35-37`
+    /// creates one value from these positions. A `!` at the end excludes the values from sorting.
     pub places: &'static str,
     /// Whether the field has facets.
     pub has_facet: bool,
@@ -22,9 +22,9 @@ pub struct KohaField {
 /// The kind of values of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KohaKind {
-    /// Words, also for dates: Koha does not have a field type for dates.
+    /// Words. This kind is also used for dates, because Koha does not have a field type for dates.
     Text,
-    /// Call numbers: words, sorted without regard to numeric values.
+    /// Call numbers, which are split into words and sorted without regard to numeric values.
     CallNumber,
     /// Numbers such as ISSNs and LCCNs.
     Number,
@@ -167,7 +167,7 @@ pub const FIELDS: [KohaField; 78] = [
 pub enum Edition {
     /// The current edition.
     Current,
-    /// An edition without folded keys and integers.
+    /// An older edition, which does not have folded keys and integers.
     Older,
 }
 
@@ -202,7 +202,7 @@ pub fn index(edition: Edition, shards: usize) -> Value {
     })
 }
 
-/// Returns the mapping of a searchable field.
+/// Returns the mapping of a field that can be searched.
 fn searched(edition: Edition, kind: KohaKind) -> Value {
     let analyzed = |analyzer: &str, fields: Value| json!({ "type": "text", "analyzer": analyzer, "search_analyzer": analyzer, "fields": fields });
     let phrase = json!({ "type": "text", "analyzer": "analyzer_phrase", "search_analyzer": "analyzer_phrase" });
@@ -234,7 +234,7 @@ fn searched(edition: Edition, kind: KohaKind) -> Value {
 }
 
 fn analysis() -> Value {
-    // All punctuation of Latin-1, with the commas that Koha puts between the ranges.
+    // All punctuation of Latin-1. The pattern includes the commas that Koha puts between the ranges.
     const PUNCTUATION: &str = r"([\x00-\x1F,\x21-\x2F,\x3A-\x40,\x5B-\x60,\x7B-\x89,\x8B,\x8D,\x8F,\x90-\x99,\x9B,\x9D,\xA0-\xBF,\xD7,\xF7])";
     json!({
         "analyzer": {

@@ -1,6 +1,6 @@
-//! A gate, which is a proxy in front of a node. The requests of a connection pass through it one after the other. The test
-//! decides what to do with each request, so that it can stop a program at a certain request, or refuse the requests of a wrong
-//! user.
+//! A gate, which is a proxy in front of a node. The requests of a connection pass through it one after the other, and a function
+//! of the test decides what happens to each request. A test can thus suspend a program at a certain request, or refuse the
+//! requests of a user who has no rights.
 
 use std::io::{BufRead, BufReader, Error, ErrorKind, Read, Result, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -16,17 +16,17 @@ use super::PATIENCE;
 /// What to do with a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passage {
-    /// The request is passed to the node, and the client gets the answer.
+    /// The request is forwarded to the node, and the client receives the answer.
     Through,
-    /// The request is not passed to the node, and the client does not get an answer.
+    /// The request is not forwarded to the node, and the client does not receive an answer.
     HeldBefore,
-    /// The request is passed to the node, but the client does not get the answer.
+    /// The request is forwarded to the node, but the client does not receive the answer.
     HeldAfter,
     /// The gate refuses the request with this HTTP status.
     Refused(u16),
 }
 
-/// A gate, which remains open until the program ends.
+/// A running gate. It remains open until the program ends.
 #[derive(Debug)]
 pub struct Gate {
     /// The loopback port on which the gate listens.
@@ -42,7 +42,7 @@ struct Message {
 }
 
 impl Gate {
-    /// Opens a gate in front of a port. `decide` gets the head of each request.
+    /// Opens a gate in front of a port. `decide` receives the head of each request.
     ///
     /// # Panics
     /// Panics if there is no free port.
@@ -74,7 +74,7 @@ impl Gate {
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let (tls, decide, held) = (tls.clone(), Arc::clone(&decide), sender.clone());
-                // A connection ends with an error if either side closes it.
+                // An error means that either side has closed the connection.
                 std::thread::spawn(move || match tls {
                     None => serve(stream, node, &*decide, &held),
                     Some(tls) => {
@@ -87,7 +87,7 @@ impl Gate {
         Self { port, held }
     }
 
-    /// Waits until a request or its answer is held back; returns the first line of the request.
+    /// Waits until a request or its answer is held back. Returns the first line of the request.
     ///
     /// # Panics
     /// Panics if this takes minutes.
@@ -126,7 +126,7 @@ fn serve<S: Read + Write>(
             Some(answer) if passage == Passage::Through => answer.write(client.get_mut())?,
             _ => {
                 let line = request.head.lines().next().unwrap_or_default();
-                // Sending fails if the test has ended and nobody waits any longer.
+                // Sending fails if the test has ended, so that nobody is waiting for the line.
                 let _ = held.send(line.to_owned());
                 client.read_to_end(&mut Vec::new())?;
                 return Ok(());
@@ -182,7 +182,8 @@ fn chunked(stream: &mut impl BufRead) -> Result<Vec<u8>> {
     }
 }
 
-/// Returns a certificate for a host that is valid until the given year, and the certificate of its issuer in PEM.
+/// Returns the TLS configuration of a host whose certificate is valid until the start of this year, and the certificate of its
+/// issuer in PEM.
 ///
 /// # Panics
 /// Panics if the host is not a name or address.

@@ -1,5 +1,5 @@
 //! Converts MARC 21 records to documents in the same way as the indexers of VuFind and Blacklight. The tables list the subfields
-//! that each field is filled from; the punctuation of the record is kept or removed, depending on the field.
+//! from which each field is filled. Depending on the field, the punctuation of the record is retained or removed.
 
 use serde_json::{Map, Value, json};
 use z3950_marc::{Field, MarcRecord, iso2709, language, marcjson, marcxml};
@@ -32,7 +32,7 @@ impl RecordForm {
     /// Returns a record in this format.
     ///
     /// # Panics
-    /// Panics if the record cannot have this format.
+    /// Panics if the record cannot be written in this format.
     pub fn written(self, record: &MarcRecord) -> String {
         let exchanged = || {
             let octets = iso2709::encode(record).expect("fits");
@@ -51,8 +51,8 @@ impl RecordForm {
     }
 }
 
-/// The places from which VuFind's fields are filled: a tag and the codes of subfields, whose values are joined by spaces. If no
-/// codes are given, all subfields are used.
+/// The places from which VuFind's fields are filled. A place consists of a tag and the codes of subfields, whose values are
+/// joined with spaces. If no codes are given, all subfields are used.
 const VUFIND: [(&str, &str); 28] = [
     ("author", "100abcd"),
     ("author2", "700abcd"),
@@ -129,7 +129,7 @@ const BLACKLIGHT: [(&str, &str); 7] = [
 /// Returns the document of a record with VuFind's fields.
 ///
 /// # Panics
-/// Panics if the record does not have an identifier, or cannot have the format.
+/// Panics if the record does not have an identifier or cannot be written in this format.
 pub fn vufind_document(record: &MarcRecord, form: RecordForm) -> Value {
     let mut document = common(record);
     for (field, places) in VUFIND {
@@ -235,7 +235,7 @@ fn common(record: &MarcRecord) -> Map<String, Value> {
     document
 }
 
-/// Sets the values of a field. Repeated values are left out, as VuFind and Blacklight do.
+/// Sets the values of a field, without repeated values. VuFind and Blacklight leave these out too.
 fn set(document: &mut Map<String, Value>, field: &str, values: Vec<String>) {
     let mut kept: Vec<String> = Vec::new();
     for value in values {
@@ -310,7 +310,7 @@ fn format(record: &MarcRecord) -> &'static str {
     }
 }
 
-/// Returns the years of publication: the first four consecutive digits of each date.
+/// Returns the years of publication. The year of a date is its first run of exactly four digits.
 fn years(record: &MarcRecord) -> Vec<String> {
     let year = |date: &String| {
         let mut runs = date.split(|character: char| !character.is_ascii_digit());
@@ -341,7 +341,7 @@ fn trimmed(value: &str) -> &str {
     value.trim_end_matches([' ', ',', '/', ';', ':', '.'])
 }
 
-/// Returns an ISBN with 10 and with 13 digits, without the text after it.
+/// Returns the ISBN at the start of a text in both forms, with 10 and with 13 digits.
 fn both_isbns(text: &str) -> Vec<String> {
     let number = text.split(' ').next().unwrap_or_default();
     match z3950_marc::standard_number::Isbn::parse(number) {
