@@ -1,4 +1,5 @@
-//! Tests for the findings of the audit of the RFCs, by id: output of the programs about URLs and Gopher.
+//! Tests of the findings of the RFC audit about the programs' output for URLs and Gopher. Their names begin with the IDs of the
+//! findings.
 
 mod credentials;
 mod extract;
@@ -17,7 +18,7 @@ fn value(ran: &Ran) -> Value {
     serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {ran:?}"))
 }
 
-/// Runs a command in a terminal; returns what it prints.
+/// Runs a command in a terminal and returns its output.
 fn on_terminal(arguments: &[&str]) -> String {
     let mut command = command(path("z3950"));
     command.args(arguments);
@@ -35,7 +36,7 @@ fn audit_b2_cr_lf_ends_lines_on_a_terminal() {
     assert!(!shown.contains("one\\x0d"), "{shown:?}");
 }
 
-/// RFC 1736 §3: invalid, unavailable, ambiguous and refused are different outcomes.
+/// RFC 1736 §3: "invalid", "unavailable", "ambiguous" and "refused" are different outcomes.
 #[test]
 fn audit_b3_check_distinguishes_ambiguous_and_refused_from_gone() {
     let server = |fault: &str| Daemon::start(["--demo", "--fault", fault]);
@@ -136,7 +137,7 @@ fn audit_r_d4_a_wrapped_url_is_read_as_the_url() {
         let plain = z3950(arguments.iter().chain(&[url]));
         let ran = z3950(arguments.iter().chain(&[wrapped]));
         assert_eq!(ran.code, Some(0), "{arguments:?}: {ran:?}");
-        // `check` shows each URL as it was given, so the two forms are made equal before the comparison.
+        // `check` prints each URL as it was given, so the wrapped URL is replaced before the comparison.
         assert_eq!(ran.stdout.replace(wrapped, url), plain.stdout);
     }
     let ran = z3950_fed(["url", "check", "--input", "-"], format!("{wrapped}\n"));

@@ -14,7 +14,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use z3950_tests::program::{Daemon, Ran, z3950, z3950_fed};
 
-/// Runs the program with its built-in catalogue; `{}` in the arguments is replaced by the folder.
+/// Runs the program with its built-in catalogue. `{}` in the arguments is replaced with the path of the folder.
 fn demo(folder: &Path, arguments: &[&str], input: &str) -> Ran {
     let folder = folder.to_str().expect("text");
     let arguments = arguments
@@ -135,7 +135,7 @@ fn lookups_of_a_file_are_reported_line_by_line() {
     let said = rows(&report, ["message"]);
     assert_eq!(said[2], ["no record matches"]);
     assert_eq!(said[3], ["nothing follows isbn:"]);
-    // The output grows with each record, up to its final length.
+    // The output grows with each record until it has its final length.
     let lengths: Vec<u64> = rows(&report, ["length"])
         .iter()
         .map(|[length]| length.parse().expect("a number"))

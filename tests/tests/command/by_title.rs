@@ -1,4 +1,4 @@
-//! Tests of `z3950 lookup --by-title`: records without a number are looked up by title, author and year.
+//! Tests of `z3950 lookup --by-title`, which looks up records without a number by title, author and year.
 
 use std::fmt::Write;
 use std::fs;
@@ -11,7 +11,7 @@ use z3950_marc::{MarcRecord, mrk};
 use z3950_server::testing::TestServer;
 use z3950_tests::program::{Ran, z3950};
 
-/// Converts lines `id | author | title | year`, with more fields after a further `|`, to MARCMaker text. The title
+/// Converts lines of the form `id | author | title | year`, with further fields after another `|`, to MARCMaker text. The title
 /// may contain a `$b`.
 fn mrk_of(lines: &str) -> String {
     let mut text = String::new();
@@ -185,7 +185,7 @@ fn r_b9_the_error_names_the_option() {
     let words = "001 o1: no identifier in 010, 020, 022 or 035; --by-title looks it up by title, author and year";
     assert!(ran.stderr.contains(words), "{ran:?}");
     assert!(queries(&server).is_empty());
-    // A note says which record was chosen, and is shown only with -v.
+    // A note names the record that was chosen. It is printed only with -v.
     let line = [
         "lookup",
         &target,
@@ -258,7 +258,7 @@ fn r_b9_several_targets_and_the_best_of_equal_records() {
                 format!("{a}|delivered|a2|{persuasion}"),
             ],
         ),
-        // With --all-targets, the best record is the most similar record of all targets.
+        // With --all-targets, the best record is the one of all targets that is the most similar to the input.
         (
             &["--best", "--all-targets"],
             0,
@@ -351,7 +351,7 @@ fn r_b9_a_run_by_title_is_resumed() {
         assert_eq!(files.lines(&COLUMNS), EXPECTED, "{end}");
         assert_eq!(fs::read(&files.output).expect("an output"), output, "{end}");
     }
-    // A request is repeated if the target does not answer.
+    // With --resume, a request is repeated if the target did not answer.
     let files = Files::of(&mrk_of("o1 | Wells, H. G. | The war of the worlds | 1898"));
     let gone = serving(CATALOGUE);
     let target = format!("{}/cat", gone.addr());
@@ -366,7 +366,7 @@ fn r_b9_a_run_by_title_is_resumed() {
     );
 }
 
-/// Tests titles that nobody would search for, and records in every form.
+/// Tests titles for which nobody would search, and records in every format.
 #[test]
 fn r_b9_unusual_records() {
     let long = "word ".repeat(18_000);

@@ -30,7 +30,7 @@ impl Settings {
         Self { folder }
     }
 
-    /// Runs a program with these settings, in a folder that has the file `records.mrc`.
+    /// Returns a command that runs a program with these settings, in a folder that contains the file `records.mrc`.
     fn command(&self, program: impl AsRef<Path>) -> Command {
         let programs = path("z3950");
         let programs = programs.parent().expect("a folder").display().to_string();
@@ -62,7 +62,7 @@ impl Settings {
     }
 }
 
-/// Two targets; the name of one has the same beginning as built-in targets.
+/// Two targets. The name of the first begins like that of a built-in target.
 const TARGETS: &str = "\
 [targets.zlocal]
 title = \"My library\"
@@ -211,7 +211,7 @@ fn script(program: &str, shell: &str) -> String {
     ran.stdout
 }
 
-/// The text that is typed, and the text that a shell shows for it. If there are several completions, Tab lists them.
+/// The text that is typed, and the text that a shell prints in response. If there are several completions, Tab lists them.
 const TYPED: [(&str, &[&str]); 5] = [
     ("z3950 search zl", &["zlocal"]),
     ("z3950 search zlocal/", &["books", "maps"]),
@@ -257,7 +257,7 @@ fn shows(session: &mut OsSession, text: &str) {
     }
 }
 
-/// Types each line and Tab, waits for the completions, and removes the line.
+/// Types each line and presses Tab, waits for the completions, and removes the line.
 fn completes(session: &mut OsSession) {
     for (typed, expected) in TYPED {
         session.send(typed).expect("the terminal takes it");

@@ -1,4 +1,4 @@
-//! Tests of `z3950 probe --conformance`: our server passes, servers that misbehave fail the corresponding checks, and reports are
+//! Tests of `z3950 probe --conformance`. Our server passes, servers that misbehave fail the corresponding checks, and reports are
 //! always written.
 
 mod peers;
@@ -64,7 +64,8 @@ fn our_server_passes_all_it_offers() {
     let server = Daemon::start(["--demo"]);
     let ran = judged(&server, &["--hostile", "--may-update", "books"]);
     let findings = Findings::of(&ran);
-    // The server breaks only this recommendation, which it follows only with the setting strict-element-sets.
+    // The only requirement that the server does not meet is this recommendation, which it follows with the setting
+    // strict-element-sets.
     assert_eq!(findings.named("fail"), ["element-set.unknown"], "{ran:?}");
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(findings.named("pass").len() > 380, "{}", ran.stderr);
@@ -141,8 +142,8 @@ fn audit_r_y6_a_scan_without_a_position_needs_a_permission() {
     }
 }
 
-/// A server that refuses further sessions, or closes idle sessions to accept new ones, is judged by the sessions that
-/// it accepts.
+/// A server that refuses further sessions, or closes idle sessions to accept new ones, is judged with as many sessions as it
+/// accepts.
 #[test]
 fn a_limit_of_sessions_is_not_a_fault() {
     std::thread::scope(|scope| {
@@ -174,7 +175,7 @@ fn a_limit_of_sessions_is_not_a_fault() {
     });
 }
 
-/// A fault of the server, the checks to run, and the checks that must fail.
+/// A fault of the server, the checks to run, and the checks that must fail because of it.
 type Row = (
     &'static str,
     &'static [&'static str],

@@ -26,8 +26,8 @@ fn record(id: &str, level: u8, source: &[(&str, &str)], isbn: (&str, &str)) -> M
 const ISBN: &str = "0306406152";
 const OTHER: &str = "0140449132";
 
-/// Starts a server. Database `a` has three records with the first ISBN, the second of which is the best; `b` has a better record
-/// with this ISBN, and the only record with the other ISBN.
+/// Starts a server. Database `a` has three records with the first ISBN, the second of which is the best. Database `b` has a
+/// better record with this ISBN, and the only record with the other ISBN.
 fn server() -> TestServer {
     let valid = ("a", ISBN);
     TestServer::builder()

@@ -99,7 +99,7 @@ fn the_manual_page_has_the_commands() {
     assert!(whole.is_ascii() && load.is_ascii());
 }
 
-/// Runs a program that must exit by itself.
+/// Runs a program that must exit without being stopped. Returns its exit code and messages.
 fn ended(name: &str, arguments: &[&str]) -> (Option<i32>, String) {
     let mut child = command(path(name))
         .args(arguments)
@@ -121,7 +121,7 @@ fn ended(name: &str, arguments: &[&str]) -> (Option<i32>, String) {
     (output.status.code(), words)
 }
 
-/// A certificate without a TLS listener is refused, with and without a settings file, because secrets would otherwise be sent in
+/// A certificate is refused if no listener uses TLS, with and without a settings file, because secrets would otherwise be sent in
 /// plain text.
 #[test]
 fn audit_d1_a_certificate_without_a_tls_listener_is_refused() {

@@ -1,4 +1,4 @@
-//! Tests of damaged records: everything that can be read is delivered, and damage is always reported.
+//! Tests of damaged records. Everything that can be read is delivered, and damage is always reported.
 
 use std::fs;
 
@@ -94,7 +94,7 @@ fn audit_a5_an_empty_record_gives_exit_code_8_in_every_format() {
     ];
     let formats = formats.map(|format| vec!["--format", format]);
     for option in formats.into_iter().chain([vec!["--json"]]) {
-        // z3950 requests MARC first and then XML, in which the record is complete, unless the user asks for MARC.
+        // Unless the user asks for MARC, z3950 requests MARC first and then XML, in which the record is complete.
         for ran in every_way(&server, &option) {
             assert_eq!(ran.code, Some(0), "{option:?}: {ran:?}");
             assert!(ran.stderr.contains("xml"), "{option:?}: {ran:?}");

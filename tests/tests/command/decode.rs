@@ -88,7 +88,7 @@ fn audit_d14_transcripts_are_read() {
         assert!(ran.stdout.contains(words), "{words} in {}", ran.stdout);
     }
     let mut lines = std::fs::read_to_string(&file).expect("a transcript");
-    // The moment of the kill decides which line is the last, so a truncated line is added here.
+    // The last line that was written depends on the moment of the kill, so a truncated line is added here.
     let cut = lines.lines().next().expect("a line")[..40].to_owned();
     lines.push_str(&cut);
     lines.push_str("\n{\"session\":1,\"direction\":\"sent\",\"octets\":\"30 00\"}\n");

@@ -1,5 +1,5 @@
-//! Tests every command of `z3950` in the help: its examples run, wrong usage is refused, a closed pipe is not an error, and
-//! standard output only contains data.
+//! Tests every command that the help of `z3950` lists. Its examples run, wrong usage is refused, a closed pipe is not an error,
+//! and standard output contains only data.
 
 mod shelf;
 
@@ -98,7 +98,7 @@ impl Page {
         words.any(|word| word == option)
     }
 
-    /// Adds an option to the command in an example.
+    /// Returns an example with an option added to the command.
     fn with(&self, example: &str, option: &str) -> String {
         let name = format!("z3950 {}", self.path);
         assert!(
@@ -108,7 +108,7 @@ impl Page {
         example.replacen(&name, &format!("{name} {option}"), 1)
     }
 
-    /// Adds `--demo` to an example if the command accepts it, so that it does not need a network.
+    /// Returns an example with `--demo` added if the command accepts it, so that the example does not need a network.
     fn local(&self, example: &str) -> String {
         if self.has("--demo") && !example.contains("--demo") {
             self.with(example, "--demo")
@@ -150,7 +150,7 @@ fn code(example: &str) -> i32 {
     known.map_or(0, |(_, code)| *code)
 }
 
-/// Returns whether data was written to standard output and messages to standard error.
+/// Returns whether standard output contains only data, and standard error does not report an error.
 fn is_clean(ran: &Ran) -> bool {
     let labels = ["note:", "warning:", "error:", "usage:", "Usage:"];
     let is_words = |line: &str| labels.iter().any(|label| line.starts_with(label));
@@ -286,7 +286,7 @@ fn keys_of(command: &str, line: &str) -> BTreeSet<String> {
     keys
 }
 
-/// Checks that each line of the output is an object with the documented keys, the version first.
+/// Checks that each line of the output is an object with the documented keys, of which the version is the first.
 fn check_answers(command: &str, line: &str, ran: &Ran) {
     for answer in ran.stdout.lines() {
         let Ok(Value::Object(object)) = serde_json::from_str(answer) else {
@@ -300,7 +300,7 @@ fn check_answers(command: &str, line: &str, ran: &Ran) {
         );
         let found: BTreeSet<String> = object.keys().cloned().collect();
         let mut expected = keys_of(command, line);
-        // Each scheme has its own parts, so any of the documented parts may occur.
+        // The parts of a URL depend on the scheme, so any of the documented parts may occur.
         if command == "url parse" {
             let of_schemes = documented("Parts of each scheme");
             expected.extend(found.intersection(&of_schemes).cloned());

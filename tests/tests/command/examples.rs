@@ -9,14 +9,14 @@ use rcgen::{CertificateParams, KeyPair};
 use z3950_tests::program::{path, run};
 use z3950_tests::surroundings::command;
 
-/// Runs `z3950d` with these arguments; returns its output.
+/// Runs `z3950d` with these arguments and returns its output.
 fn z3950d(arguments: &[&str]) -> String {
     let ran = run(command(path("z3950d")).args(arguments), "");
     assert_eq!(ran.code, Some(0), "{arguments:?}: {ran:?}");
     ran.stdout
 }
 
-/// Runs a line in a shell with the programs on its path; returns the first line of output. A server is stopped as soon as it
+/// Runs a line in a shell that can find the programs, and returns the first line of the output. A server is stopped as soon as it
 /// listens.
 fn run_line(line: &str, folder: &Path) -> String {
     let binaries = path("z3950d");
@@ -79,7 +79,7 @@ fn the_examples_in_the_help_of_z3950d_run() {
     assert!(lines.len() >= 10, "{lines:?}");
     for line in lines {
         assert!(line.starts_with("z3950d "), "{line}");
-        // The ports of the examples may be in use, so they are replaced by free ports.
+        // The ports in the examples may be in use, so they are replaced with free ports.
         let line = ["0.0.0.0:2100", "127.0.0.1:2101", "127.0.0.1:9210"]
             .iter()
             .fold(line.to_owned(), |line, place| {

@@ -159,7 +159,8 @@ fn queries(server: &TestServer) -> Vec<String> {
     queries.collect()
 }
 
-/// The exact searches for an ISBN are made at every target before the broader ones, and no search is repeated.
+/// The exact searches for an ISBN are sent to every target before the broader ones, and no search is sent twice to the same
+/// target.
 #[test]
 fn r_b7_targets_in_turn_get_each_search_once() {
     let serving = |records: Vec<MarcRecord>| TestServer::builder().database("cat", records).start();
@@ -171,7 +172,7 @@ fn r_b7_targets_in_turn_get_each_search_once() {
         "@or @attr 5=1 @attr 1=7 9780306406157 @attr 5=1 @attr 1=7 0306406152",
         "@or @attr 1=1016 9780306406157 @attr 1=1016 0306406152",
     ];
-    // The number is in a note of the second record, where only a search in any index finds it.
+    // The number occurs in a note of the second record, where only a search in all indexes finds it.
     let in_note = || {
         let mut made = record("noted", "Seven");
         made.fields
@@ -199,7 +200,7 @@ fn r_b7_targets_in_turn_get_each_search_once() {
         assert_eq!(queries(&one), of_first, "{ran:?}");
         assert_eq!(queries(&two), of_second, "{ran:?}");
     }
-    // For a control number, the fallback has no broader search.
+    // The fallback does not include a broader search for a control number.
     let (one, two) = (serving(vec![]), serving(vec![]));
     let [a, b] = [&one, &two].map(|server| format!("{}/cat", server.addr()));
     let ran = z3950([

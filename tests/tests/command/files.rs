@@ -1,4 +1,4 @@
-//! Tests of output files that already exist, are being written by another run, or cannot be written.
+//! Tests of output files that already exist, that another run is writing, or that cannot be written.
 
 mod batches;
 mod prompt;
@@ -222,7 +222,7 @@ fn audit_d11_outputs_that_cannot_be_written_are_wrong_usage() {
     for (path, words) in [
         (&*nodir, "there is no folder "),
         (&inner, "there is no folder "),
-        // Even root cannot create files in this folder.
+        // Not even root can create files in these folders.
         (Path::new("/sys/x.mrc"), "cannot write /sys/x.mrc: "),
         (Path::new("/proc/x.mrc"), "cannot write /proc/x.mrc: "),
     ] {
@@ -240,7 +240,7 @@ fn audit_d11_outputs_that_cannot_be_written_are_wrong_usage() {
             assert!(ran.stderr.contains(words), "{arguments:?}: {ran:?}");
         }
     }
-    // A single document cannot be written to a folder, which is only for files of records.
+    // A single document cannot be written to a folder, because folders are only for files of records.
     let ran = z3950([
         "convert",
         &text(&source),

@@ -9,7 +9,7 @@ use z3950_tests::peer::find;
 use z3950_tests::program::{Daemon, Ran, path, run, z3950};
 use z3950_tests::surroundings::command;
 
-/// Starts a gateway whose answer depends on the docid in the URL; returns its address.
+/// Starts a gateway whose answer depends on the docid in the URL, and returns its address.
 fn gateway() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
@@ -145,7 +145,7 @@ fn the_environment_names_a_gateway_and_an_option_replaces_it() {
     assert!(!ran.stderr.contains("secret"), "{ran:?}");
     let ran = run(&["--gateway", "none"]);
     assert_eq!(ran.code, Some(7), "{ran:?}");
-    // The built-in catalogue answers, whatever the environment variables say.
+    // The built-in catalogue answers, regardless of the environment variables.
     let ran = run(&["--demo", "--allow-reserved-port"]);
     assert!(ran.stderr.contains("--demo"), "{ran:?}");
 }

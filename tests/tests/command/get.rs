@@ -369,7 +369,7 @@ fn wrong_usage_is_reported() {
     assert_eq!(z3950(["--version"]).stdout, "z3950 0.1.0\n");
 }
 
-/// Text from a server, in a record or a message, must not move the cursor or change colours.
+/// Text from a server must not move the cursor or change colours, whether it is in a record or in a message.
 #[test]
 fn z_6_4_words_of_a_server_cannot_steer_a_terminal() {
     let server = TestServer::builder()

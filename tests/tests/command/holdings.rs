@@ -1,4 +1,4 @@
-//! Tests of copies and their availability, from OPAC records and from MARC, as a table and in JSON.
+//! Tests of copies and their availability, taken from OPAC records and from MARC records, as a table and in JSON.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use z3950_tests::surroundings::command;
 
 use super::every::documented;
 
-/// The only record of the demo catalogue with holdings.
+/// The only record in the demo catalogue that has holdings.
 const EMMA: &str = "z39.50r://localhost/books?pg158";
 const TABLE: &str = "Holdings:
   Library       Location  Call number  Volume  Available  Due         Item    Restrictions
@@ -101,7 +101,7 @@ fn records_with_holdings_are_read_back() {
     assert!(ran.stdout.contains("245 10 $a Emma"), "{ran:?}");
 }
 
-/// Runs `get` with a format; returns its output for the OPAC record of Emma.
+/// Runs `get` with a format, and returns its output for the OPAC record of Emma.
 fn opac_as(format: &str) -> Ran {
     demo(&["get", "--format", format, &format!("{EMMA};rs=opac")])
 }
@@ -152,7 +152,7 @@ fn fields_of_copies_are_a_table_in_text_too() {
         record.ends_with('\n') && table.contains("  v.2     no         2026-12-01"),
         "{shown}"
     );
-    // When the line form is read back, the table of holdings is skipped.
+    // When the line format is read back, the table of holdings is skipped.
     let mut convert = command(path("z3950"));
     let ran = run(
         convert.args(["convert", "--from", "line", "--to", "line", "-"]),

@@ -1,4 +1,5 @@
-//! Tests of `z3950d --save`, `--fold` and `--check`: updates are written to the journal, then to the file, and no update is lost.
+//! Tests of `z3950d --save`, `--fold` and `--check`. Updates are written to the journal and later to the file, and no update is
+//! lost.
 
 use std::fs;
 use std::path::PathBuf;
@@ -183,8 +184,7 @@ fn a_journal_that_cannot_be_used_stops_the_start() {
     check(&saved.fold(), 0, &["2 records"]);
 }
 
-/// An update that cannot be written is refused, but searches still work, and updates succeed again once the journal can
-/// be written.
+/// If an update cannot be written, it is refused, but searches still work. Updates succeed again once the journal can be written.
 #[test]
 fn an_update_that_cannot_be_written_is_refused() {
     let saved = Saved::new();
@@ -217,7 +217,7 @@ fn updates_are_refused_and_not_lost_on_a_full_disk() {
             .status();
         assert!(status.expect("prlimit runs").success());
     };
-    // The disk is full twice: before a journal exists, and when there is one.
+    // The disk is full twice: when there is no journal yet, and when there is one.
     for (first, second) in [("two", "three"), ("four", "five")] {
         room("1024");
         check(&saved.insert(&daemon, first), 5, &["cannot be saved"]);

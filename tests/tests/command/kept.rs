@@ -1,4 +1,4 @@
-//! Tests of `z3950 lookup --keep`: local fields of the input records are kept in the records found.
+//! Tests of `z3950 lookup --keep`, which copies local fields of the input records into the records found.
 
 use std::fs;
 
@@ -20,7 +20,7 @@ fn folder(input: &[u8]) -> TempDir {
     folder
 }
 
-/// Looks up the records of a file in the built-in catalogue; `{}` in the arguments is replaced by the folder.
+/// Looks up the records of a file in the built-in catalogue. `{}` in the arguments is replaced with the path of the folder.
 fn lookup(folder: &TempDir, arguments: &[&str]) -> Ran {
     let place = folder.path().to_str().expect("text");
     let usual = ["--demo", "lookup", "localhost/books", "--input", "{}/old"];
@@ -65,7 +65,7 @@ fn r_f15_local_fields_stay_in_the_record_that_is_found() {
     );
     let tags: Vec<_> = found[0].fields.iter().map(|field| field.tag).collect();
     assert!(tags.is_sorted(), "{tags:?}");
-    // The second input has no local fields, so none are added to the record that was found, which keeps its own number.
+    // The second input has no local fields, so none are added to the record found, which keeps its control number.
     let second = lines(1);
     assert!(
         second.contains("=001  pg1342\n") && !second.contains("=852"),
@@ -141,7 +141,7 @@ fn r_f15_fields_that_cannot_be_kept_are_refused() {
             2,
             "--keep changes records",
         ),
-        // The inputs are numbers and not records, so there are no fields that could be kept.
+        // The inputs are numbers and not records, so there are no fields to keep.
         (&["--keep", "852"], 0, ""),
     ] {
         let ran = lookup(&folder, arguments);
@@ -160,7 +160,7 @@ fn r_f15_fields_that_cannot_be_kept_are_refused() {
         ran.code == Some(2) && ran.stderr.contains("--input"),
         "{ran:?}"
     );
-    // A damaged record is not an input, and an empty record has nothing to look up.
+    // A damaged record is not accepted as an input, and an empty record has no identifier to look up.
     fs::write(
         folder.path().join("old"),
         "00026nam a2200025 a 4500\x1e\x1d00030",

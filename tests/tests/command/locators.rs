@@ -13,8 +13,8 @@ use z3950_tests::peer::Unheard;
 use z3950_tests::program::{Daemon, Ran, path, run, z3950, z3950_fed};
 use z3950_tests::surroundings::command;
 
-/// Starts a Gopher server on loopback that answers each request line with the result of `answer`, until the test ends; returns
-/// its port.
+/// Starts a Gopher server on loopback that answers each request line with the result of `answer` until the test ends. Returns its
+/// port.
 pub(crate) fn gopher_server(answer: impl Fn(&str) -> Vec<u8> + Send + 'static) -> u16 {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a loopback port");
     let port = listener.local_addr().expect("it is bound").port();
@@ -399,7 +399,7 @@ fn check_distinguishes_locators_from_names_and_follows_them() {
     );
 }
 
-/// Runs `z3950` as a user whose files are all under `home`, and whose desktop tools log their arguments.
+/// Runs `z3950` as a user whose files are all in the folder `home`, and whose desktop tools log their arguments.
 fn as_user(home: &Path, arguments: &[&str]) -> Ran {
     let programs = home.join("bin");
     fs::create_dir_all(&programs).expect("a directory");

@@ -11,7 +11,7 @@ use z3950_server::testing::{TestServer, record};
 use z3950_tests::peer;
 use z3950_tests::program::{Ran, z3950};
 
-/// Two records; the second one has the ISBN of the first as a cancelled number.
+/// Two records. The ISBN of the first one is a cancelled number in the second one.
 const RECORDS: &str = "=LDR  00000nam a2200000 a 4500\n=001  b1\n=020  \\\\$a0306406152 (pbk.)\n=245  00$aOne\n\n\
                        =LDR  00000nam a2200000 a 4500\n=001  b2\n=020  \\\\$a0140449132$z9791090636071\n=245  00$aTwo\n";
 

@@ -1,4 +1,5 @@
-//! Tests of the help and the manual pages of both programs: `-h` fits a screen, every command has a page, and the pages are sound.
+//! Tests of the help and the manual pages of both programs. `-h` fits on a screen, every command has a page, and the pages are
+//! valid.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -78,7 +79,7 @@ fn r_f12_the_end_of_help_wraps_between_words() {
     assert!(end.contains("\n  SIGHUP           reload"), "{end}");
 }
 
-/// Writes the pages of both programs to a folder.
+/// Writes the pages of both programs to a folder, and returns them by name.
 fn pages(folder: &Path) -> BTreeMap<String, String> {
     for program in ["z3950", "z3950d"] {
         let written = ran(program, &format!("man --output {}", folder.display()));
@@ -202,7 +203,7 @@ fn r_f12_text_about_several_commands_is_printed_once() {
     }
 }
 
-/// Returns whether a page lists the name of an index.
+/// Returns whether `pages` consists only of the page on queries, and this page lists the name of the index.
 fn pages_have(pages: &[&str], name: &str) -> bool {
     let text = ran("z3950", "man queries").stdout;
     let terms = text.lines().filter(|line| line.starts_with("\\fB"));

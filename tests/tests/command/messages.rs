@@ -1,5 +1,5 @@
-//! Tests of messages: counts in place of long lists, names beside numbers, and positions of faults, which count
-//! characters from 1.
+//! Tests of messages: counts are printed instead of long lists, names are printed with numbers, and positions of errors are
+//! counted in characters from 1.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use z3950_server::testing::{TestServer, record};
 use z3950_tests::program::{Daemon, Ran, path, run, z3950, z3950_fed};
 use z3950_tests::surroundings::command;
 
-/// Writes a file of a MARCMaker record with this title; returns its path.
+/// Writes a file with a MARCMaker record that has this title, and returns its path.
 fn with_title(folder: &Path, title: &str) -> String {
     let path = folder.join("records.mrk");
     let text = format!("=LDR  00000nam a2200000 a 4500\n=001  m1\n=245  10$a{title}\n");
@@ -221,7 +221,8 @@ fn r_f9_a_script_gets_a_note_about_questions_that_it_cannot_be_asked() {
     assert!(ran.stderr.contains(words), "{ran:?}");
 }
 
-/// Tests that output, report and messages are in UTF-8 whatever the locale is, with letters of any script and direction.
+/// Tests that output, report and messages are in UTF-8 regardless of the locale, with letters of any script and writing
+/// direction.
 #[test]
 fn reports_of_any_script_are_the_same_in_any_locale() {
     let server = TestServer::builder()

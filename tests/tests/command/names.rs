@@ -1,5 +1,5 @@
-//! Tests that names are consistent: in all commands of `z3950` and `z3950d`, an option takes the same value and has the same
-//! letter, and its aliases are accepted everywhere.
+//! Tests that names are consistent. In all commands of `z3950` and `z3950d`, an option of the same name takes the same kind of
+//! value and has the same letter, and its aliases are accepted everywhere.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -94,16 +94,16 @@ fn read_commands() -> Vec<Command> {
     all
 }
 
-/// The options whose values differ between commands, with the reasons.
+/// The options whose values differ between commands, with the possible values. The comments give the reasons.
 const SEVERAL_VALUES: [(&str, &[&str]); 9] = [
     // Requesting all terms of an index would amount to a download.
     ("count", &["NUMBER", "NUMBER|all"]),
-    // The value is a name, a name with its files, or the path of a URL.
+    // The value is a name, a name with the path of its files, or the path of a URL.
     ("database", &["NAME", "NAME=PATH", "PATH"]),
-    // There is no value if the input names the records to delete from a search engine. Otherwise, the value names fields to
-    // delete.
+    // The option has no value if the input names the records to delete from a search engine. Otherwise, the value names the
+    // fields to delete.
     ("delete", &["", "FIELD,..."]),
-    // The value is a docid, the field that holds it, or the attributes that find it.
+    // The value is a docid, the field that contains the docid, or the attributes that find it.
     ("docid", &["ATTRIBUTES", "ID", "TAG[$c]"]),
     // The value is a file format, the URL of a server, or a kind of text.
     ("from", &["FORM", "URL", "WHAT"]),
@@ -113,7 +113,7 @@ const SEVERAL_VALUES: [(&str, &[&str]); 9] = [
     ("output", &["FILE", "FILE|FOLDER/", "FOLDER"]),
     // The value names columns of a table, or keys by which a server sorts.
     ("sort", &["KEY,...", "KEY[:desc]"]),
-    // The query is for records, or for the items of a Gopher search.
+    // The value is a query for records, or the words of a Gopher search.
     ("query", &["QUERY", "TERM"]),
 ];
 
@@ -122,8 +122,8 @@ fn r_f10_an_option_of_a_name_is_the_same_in_all_commands() {
     let mut named: BTreeMap<String, Vec<(String, HelpOption)>> = BTreeMap::new();
     let mut letters: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for command in commands() {
-        // The option --version that all commands share is left out, but not that of `update`, whose value is the version of a
-        // service.
+        // The option --version that all commands share is left out, but the option of `update` with this name is not; its value
+        // is the version of a service.
         let is_own = |option: &&HelpOption| option.long != "version" || option.value.is_none();
         for option in command.options.iter().filter(is_own) {
             if let Some(short) = &option.short {
@@ -165,8 +165,8 @@ fn r_f10_an_option_of_a_name_is_the_same_in_all_commands() {
     }
 }
 
-/// A command, or an empty string for all commands with the option; the option; and an alias of it, with a value if it
-/// takes one.
+/// A command, or an empty string for all commands that have the option; the option; and an alias of the option, with a value if
+/// it takes one.
 const OTHER_NAMES: [(&str, &str, &str); 23] = [
     ("", "format", "-f=json"),
     ("", "output", "-o=x"),

@@ -7,8 +7,7 @@ use z3950_marc::mrk;
 use z3950_server::testing::TestServer;
 use z3950_tests::program::z3950;
 
-/// Records that do not have the ISBN in the usual field: one has it in the title, one has it as a cancelled number, and
-/// one does not have it at all.
+/// Two records that have an ISBN in the title. Only the second one also has it in 020, the usual field.
 const RECORDS: &str = "=LDR  00000cam a2200000 i 4500\n=001  title\n=040  \\\\$aDLC$beng$erda$cDLC\n=050  00$aQA76\n\
                        =082  00$a005\n=100  1\\$aKnuth, Donald\n=245  10$a0306406152 nights :$ba long record /$cDonald Knuth.\n\
                        =264  \\1$aLondon :$bPress,$c2001.\n=300  \\\\$a300 pages\n=504  \\\\$aBibliography.\n=650  \\0$aNights.\n\n\
@@ -19,7 +18,7 @@ fn serving(text: &str) -> TestServer {
     TestServer::builder().database("cat", records).start()
 }
 
-/// A file of targets where the ISBN is searched in the title.
+/// Writes a file of targets in which ISBNs are searched in the title, and returns its path.
 fn by_title(folder: &Path, server: &TestServer) -> String {
     let path = folder.join("targets.toml");
     let port = server.addr().port();
@@ -74,10 +73,10 @@ fn audit_r_b3_the_best_record_holds_the_number() {
     ];
     let ran = z3950(best);
     assert_eq!(ran.code, Some(0), "{ran:?}");
-    // The chosen record holds the number. The other record has more fields, and would be better by every other criterion.
+    // The chosen record contains the number. The other record has more fields, and would be better by every other criterion.
     assert!(ran.stdout.contains("001 holder"), "{ran:?}");
     assert!(!ran.stderr.contains("does not hold"), "{ran:?}");
-    // If the record of one target does not hold the number, the next target is searched too.
+    // If the record from one target does not contain the number, the next target is searched too.
     let (first, second) = RECORDS.split_once("\n\n").expect("two records");
     let (without, with) = (serving(first), serving(second));
     let targets = by_title(folder.path(), &without);

@@ -1,4 +1,4 @@
-//! Tests of `z3950 open`: the prompt with commands from a pipe.
+//! Tests of `z3950 open` with commands from a pipe.
 
 mod script;
 mod sessions;
@@ -90,7 +90,7 @@ fn the_docid_of_a_url_is_searched_and_shown() {
     );
 }
 
-/// without `show`, no record is displayed, however records were requested.
+/// without `show`, no record is displayed, regardless of how records were requested.
 #[test]
 fn audit_r_d2_no_record_is_shown_until_it_is_requested() {
     for strategy in ["piggyback", "present-only"] {
@@ -128,7 +128,7 @@ fn s_19_no_hit_is_an_answer_to_a_session_url() {
     }
 }
 
-/// RFC 2056 §4: a retrieval URL is for one record, so it is a failure if the search has no hits or several.
+/// RFC 2056 §4: a retrieval URL identifies one record, so a search that has no hits or several hits is a failure.
 #[test]
 fn audit_r_d6_a_retrieval_url_without_its_record_is_a_failure() {
     for (rest, code, stdout) in [
@@ -402,7 +402,7 @@ fn r_f9_help_begins_with_the_usual_commands() {
     );
 }
 
-/// Tests that rows of a table are never printed under the header of another table.
+/// Tests that rows with other columns are not printed under the header of an earlier table.
 #[test]
 fn r_f3_other_columns_begin_with_their_own_header() {
     let header = "001,title,author,year,publisher,isbn,issn";
@@ -481,7 +481,7 @@ fn help_describes_every_command_and_queries() {
     assert!(ran.stdout.contains("@prox EXCLUSION"), "{ran:?}");
 }
 
-/// Without a syntax, Zebra and servers made with SimpleServer send XML in the form of their index.
+/// If no syntax is requested, Zebra and servers based on SimpleServer send XML in the form of their index.
 #[test]
 fn audit_r_y4_the_prompt_asks_for_marc_21_first() {
     let syntaxes = |server: &TestServer| {

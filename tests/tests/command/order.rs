@@ -1,5 +1,5 @@
-//! Tests of `z3950 order`: orders by a record that a search finds, or by a request written by the user; and the resulting task
-//! package.
+//! Tests of `z3950 order`: orders for a record that a search finds, orders with a request written by the user, and the resulting
+//! task packages.
 
 use serde_json::Value;
 use z3950_tests::peer;
@@ -122,7 +122,7 @@ fn yaz_ztest_takes_orders() {
 
 #[test]
 fn sru_has_no_orders() {
-    // No server listens at this address: the error is reported before a connection is made.
+    // No server has to listen at this address, because the error is reported before a connection is made.
     let ran = z3950(["order", "http://127.0.0.1:1/books", "ti:pride"]);
     assert_eq!(ran.code, Some(5), "{ran:?}");
     assert!(ran.stderr.ends_with(": SRU has no orders\n"), "{ran:?}");

@@ -1,5 +1,4 @@
-//! Follows every documentation page as a reader would: all blocks are pasted from top to bottom, into one shell in an
-//! empty folder.
+//! Follows every documentation page as a reader would: pastes all blocks from top to bottom into one shell in an empty folder.
 //!
 //! The output that a page shows below a command is compared with the actual output. The pages follow these rules:
 //!
@@ -7,9 +6,8 @@
 //!   of which may fail. `# exit code 3` after a command announces an exit code other than 0. A command whose output
 //!   is shown may have any exit code.
 //! - `…` matches text that changes from run to run, and omitted lines.
-//! - A server is started with `&` at the end of a block. The ports of `localhost` and `127.0.0.1` are replaced by
-//!   free ones.
-//! - A block of TOML begins with the name of its file, `# targets.toml`; it is saved under this name.
+//! - A server is started with `&` at the end of a block. The ports of `localhost` and `127.0.0.1` are replaced with free ones.
+//! - A TOML block begins with the name of its file, such as `# targets.toml`, and is saved under this name.
 //! - No other machines are contacted. A block that needs them, or root, is `sh,no_run` and begins with a comment that
 //!   says so.
 //! - Lines that begin with `z3950> ` are typed at the prompt opened by the command above them, in a terminal.
@@ -35,15 +33,15 @@ const DEFAULT_PORT: u16 = 2100;
 /// The ports of a search engine that is started before its page is followed.
 const ENGINE_PORTS: [u16; 3] = [9200, 9202, 9204];
 
-/// The text before a port of this machine: its name, or the key in a file of targets.
+/// The text before the number of a port on this machine: a host name or address, or the key in a file of targets.
 const HERE: [&str; 3] = ["localhost:", "127.0.0.1:", "port = "];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// Replaces the ports of this machine by free ones, except the ports of running programs; returns the text and the replacement
-/// for the default port.
+/// Replaces the ports on this machine with free ones, except the ports of running programs. Returns the text, and the port that
+/// replaces the default port.
 fn with_free_ports(page: &str, running: &BTreeMap<u16, u16>) -> (String, u16) {
     let mut ports = BTreeMap::from([(DEFAULT_PORT, 0)]);
     let _ = replace_ports(page, |port| {
@@ -82,7 +80,7 @@ fn replace_ports(page: &str, mut replaced: impl FnMut(u16) -> u16) -> String {
     text + rest
 }
 
-/// Follows a page of the checkout.
+/// Follows a page in the checkout.
 fn follow(name: &str) {
     if peer::find("bash").is_none() {
         return;
@@ -154,7 +152,7 @@ fn carry_out(shell: &mut Shell, page: &str, step: &Step) -> Outcome {
 
 const README: &str = "README.md";
 
-/// The folders of the published packages, each with its own README.
+/// The folders of the published packages, each of which has a README.
 const PACKAGES: [&str; 11] = [
     "asn1",
     "asn1/files",

@@ -1,4 +1,4 @@
-//! Tests of `z3950 probe`, which prints one line for each test, whatever the server does.
+//! Tests of `z3950 probe`, which prints one line for each test regardless of the server's reaction.
 
 use std::collections::HashMap;
 

@@ -15,7 +15,7 @@ fn check(arguments: &[&str], lines: &[&str]) {
     assert_eq!((ran.code, &*ran.stderr), (Some(0), ""), "{arguments:?}");
 }
 
-/// Checks that `z3950 query` with the arguments prints only these lines about the error.
+/// Checks that `z3950 query` with the arguments fails and prints only these lines.
 fn refused(arguments: &[&str], lines: &[&str]) {
     let ran = z3950(["query"].iter().chain(arguments));
     assert_eq!(ran.stderr, lines.join("\n") + "\n", "{arguments:?}");
@@ -54,7 +54,7 @@ fn r_f2_years_are_compared() {
     );
 }
 
-/// Tests that a comparison in the form of another query language is answered with the form of this language.
+/// Tests that a comparison in the syntax of another query language leads to a message with the syntax of the language in use.
 #[test]
 fn r_f2_a_comparison_of_another_language_is_shown_in_this_one() {
     for (query, words) in [
@@ -344,7 +344,7 @@ fn the_properties_of_yaz_are_read() {
     assert!(ran.stdout.contains("@attr 1=4 "), "{}", ran.stdout);
 }
 
-/// Runs `find` on the built-in catalogue after these commands; returns the exit code and the output.
+/// Runs these commands at a prompt for the built-in catalogue. Returns the exit code, standard output and standard error.
 fn found(commands: &str) -> (Option<i32>, String, String) {
     let ran = z3950_fed(
         [

@@ -1,6 +1,6 @@
-//! Tests of a server that refuses a search in the way that Metaproxy does: with no hits, a successful status, and a diagnostic in
-//! place of the records. Every command must treat this as a refusal: it prints the diagnostic and exits with code 5. The same
-//! applies to an SRU response that has diagnostics but no records.
+//! Tests of a server that refuses a search in the same way as Metaproxy: with no hits, a successful status, and a diagnostic in
+//! place of the records. Every command must treat this as a refusal, print the diagnostic and exit with code 5. The same applies
+//! to an SRU response that contains diagnostics but no records.
 
 use std::path::Path;
 
@@ -20,7 +20,7 @@ fn refusing() -> Daemon {
     ])
 }
 
-/// Starts a server with a remote database whose only target is a profile with this port and these further keys.
+/// Starts a server with a remote database. Its only target is a profile with this port and these additional keys.
 fn front(folder: &Path, port: u16, keys: &str) -> Daemon {
     let profiles = format!(
         "[targets.closed]\nhost = \"127.0.0.1\"\nport = {port}\ndatabases = [\"books\"]\n{keys}"
@@ -32,7 +32,7 @@ fn front(folder: &Path, port: u16, keys: &str) -> Daemon {
     Daemon::start(["--config", &path.display().to_string()])
 }
 
-/// Checks that the command ends as refused commands do, and prints the reason.
+/// Checks that the command is refused: it exits with code 5 and prints the reason.
 fn check(arguments: &[&str]) -> Ran {
     let ran = z3950(arguments);
     assert_eq!(ran.code, Some(5), "{arguments:?}: {ran:?}");
@@ -44,7 +44,7 @@ fn check(arguments: &[&str]) -> Ran {
     ran
 }
 
-/// Checks all ways to search a target: with one command, with a batch and a report, and at the prompt.
+/// Checks all ways of searching a target: with a single command, with a batch and a report, and at the prompt.
 fn check_searches(folder: &Path, target: &str) {
     for arguments in [
         &["search", target, "ti:war"][..],

@@ -30,7 +30,7 @@ fn i_1_3_a_name_is_not_followed() {
     }
 }
 
-/// RFC 1630, Partial form: if no base is known, only full URIs are accepted; only full URIs are written.
+/// RFC 1630, Partial form: if no base is known, only full URIs are accepted. All URIs that are written are full.
 #[test]
 fn i_5_13_partial_forms_need_a_base() {
     for text in [
@@ -102,8 +102,8 @@ fn u_12_9_the_wrapper_is_for_text_alone() {
     assert_eq!(z3950(["url", "wrap", url]).stdout.trim(), wrapped);
 }
 
-/// RFC 1738 §3.8: user and password are only advice for the user. No connection is made to the host, so they cannot be
-/// sent.
+/// RFC 1738 §3.8: user and password are only advice for the user. The program does not connect to the host, so it cannot send
+/// them.
 #[test]
 fn u_8_2_user_and_password_of_an_interactive_service_are_never_sent() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a loopback port");

@@ -1,4 +1,4 @@
-//! Tests of `z3950 search` and `z3950 scan`: targets, records, several servers at once.
+//! Tests of `z3950 search` and `z3950 scan`: targets, records, and searches of several servers at once.
 
 mod queries;
 mod requests;
@@ -327,7 +327,7 @@ fn a_refused_scan_has_its_own_outcome() {
     assert_eq!(found[0]["diagnostic"]["code"], 235, "{ran:?}");
 }
 
-/// Every command sends the credentials in a URL if this is allowed; otherwise, it says that they were not sent.
+/// Every command sends the credentials of a URL if this is allowed, and otherwise prints that they were not sent.
 #[test]
 fn credentials_of_urls_are_sent_or_named() {
     let server = TestServer::builder()
@@ -361,7 +361,7 @@ fn credentials_of_urls_are_sent_or_named() {
     }
 }
 
-/// A batch that cannot be written must report this only once.
+/// If a batch cannot write any of its records, it must report the reason only once.
 #[test]
 fn the_same_reason_is_printed_once_and_counted() {
     for (target, words) in [

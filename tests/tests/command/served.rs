@@ -12,7 +12,7 @@ use z3950_tests::surroundings::command;
 
 const TWO: &str = "=LDR  00000nam a2200000 a 4500\n=001  b1\n=245  00$aOne\n\n=LDR  00000nam a2200000 a 4500\n=001  b2\n=245  00$aTwo\n";
 
-/// Runs `z3950d`, which must end by itself, with this text on standard input.
+/// Runs `z3950d`, which must end without being stopped, with this text on standard input.
 fn z3950d(arguments: &[&str], input: &str) -> Ran {
     run(command(path("z3950d")).args(arguments), input)
 }
@@ -25,7 +25,7 @@ fn text(path: &Path) -> &str {
     path.to_str().expect("UTF-8")
 }
 
-/// Writes two records to a file in each form, and to a folder; returns the paths.
+/// Writes two records to a file in each format and to a folder, and returns the paths.
 fn write_files(folder: &Path) -> Vec<PathBuf> {
     let records = mrk::parse_all(TWO).expect("records");
     let mut paths = Vec::new();
@@ -75,7 +75,7 @@ fn r_f15_files_are_served_by_their_names() {
     let checked = z3950d(&["--check", text(&paths[0])], "");
     assert_eq!(checked.code, Some(0), "{checked:?}");
     assert!(checked.stderr.contains("database cat: "), "{checked:?}");
-    // Files with and without a name, and the demo, are served together, and a file without a name can be saved.
+    // The demo, files with a database name and files without one are served together, and a file without a name can be saved.
     let named = format!("x={}", text(&paths[1]));
     let saved = folder.path().join("saved.mrc");
     let save = format!("cat={}", text(&saved));
@@ -153,7 +153,7 @@ fn hash(password: &str) -> String {
     hash
 }
 
-/// Sends an HTTP request; returns the status of the answer.
+/// Sends an HTTP request, and returns the status of the answer.
 fn status(address: SocketAddr, path: &str, headers: &str) -> String {
     let mut stream = TcpStream::connect(address).expect("listening");
     let request =
@@ -165,7 +165,7 @@ fn status(address: SocketAddr, path: &str, headers: &str) -> String {
     status.unwrap_or_default().to_owned()
 }
 
-/// The credentials `ann:secret` and `ann:wrong`, as HTTP header fields.
+/// The `Authorization` header field for `ann:secret`.
 const RIGHT: &str = "Authorization: Basic YW5uOnNlY3JldA==\r\n";
 const WRONG: &str = "Authorization: Basic YW5uOndyb25n\r\n";
 
@@ -202,7 +202,7 @@ fn r_f15_users_have_hashed_passwords() {
         let ran = run(command.env("SECRET", password), "");
         assert_eq!(ran.code, Some(code), "{user} {password}: {ran:?}");
     }
-    // SRU, the page and the gateway require the same password, even if the server has not verified any password yet.
+    // SRU, the web page and the gateway require the same password, even if the server has not verified any password yet.
     for path in [
         "/books?query=war",
         "/",

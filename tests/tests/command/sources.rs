@@ -1,5 +1,5 @@
-//! Tests of databases over several servers, one of which is down. A search without hits is not reported as "no match", records
-//! are shown with a note, and each record names its source.
+//! Tests of databases that combine several servers, one of which is down. A search without hits is not reported as "no match",
+//! records are printed with a note, and each record names its source.
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -7,7 +7,7 @@ use z3950_tests::peer::Unheard;
 use z3950_tests::program::{Daemon, Ran, run, z3950};
 use z3950_tests::surroundings::command;
 
-/// A server with a database `union` over the demo catalogue and a server that is down.
+/// A server with a database `union`, which combines the demo catalogue and a server that is down.
 struct Union {
     folder: TempDir,
     _town: Daemon,

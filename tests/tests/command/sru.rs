@@ -5,7 +5,7 @@ use z3950_tests::program::{Ran, z3950, z3950_fed};
 
 use crate::hostile::odd::{http_answer, serve_http};
 
-/// Runs a command; returns the heads of the requests that it sends.
+/// Runs a command, and returns the heads of the requests that it sends.
 fn requests(server: &TestServer, arguments: &[&str]) -> (Ran, Vec<String>) {
     let before = server.http_messages().len();
     let ran = z3950(arguments);
@@ -183,7 +183,8 @@ fn a_scan_in_cql_is_sent_unchanged() {
         assert_eq!(ran.code, Some(code), "{ran:?}");
         assert!(heads[0].contains(expected), "{heads:?}");
     }
-    // Z39.50 does not have an index with this name, and the start of a scan cannot contain an operator.
+    // The first query names an index that does not exist in Z39.50. The second query contains an operator, which cannot be the
+    // start of a scan.
     let by_z3950 = format!("{}/books", server.addr());
     for (target, term) in [(&by_z3950, "nosuch.index=war"), (&target, "a and b")] {
         let ran = z3950(["scan", target, "--lang", "cql", term]);
@@ -191,7 +192,7 @@ fn a_scan_in_cql_is_sent_unchanged() {
     }
 }
 
-/// Like `z3950 search`, the prompt sends requests to the address that was opened, and adds no database name to it.
+/// Like `z3950 search`, the prompt sends requests to the address that was opened, without adding the name of a database.
 #[test]
 fn the_prompt_asks_the_root_of_a_server() {
     let server = TestServer::demo();
@@ -259,8 +260,8 @@ fn the_prompt_says_how_a_server_is_asked() {
     );
 }
 
-/// Servers may copy text of their records to XML without escaping it: the records are kept, and the fault is reported
-/// with them.
+/// Servers may copy text of their records to XML without escaping it. The records are used nevertheless, and the error is
+/// reported with them.
 #[test]
 fn audit_r_a7_an_unescaped_ampersand_is_reported() {
     let record = |position: u64, title: &str| {

@@ -35,13 +35,13 @@ fn a_row_for_each_record_and_a_header() {
     ] {
         let ran = search(&[&["--format", format, query], &fields[..]].concat());
         assert_eq!((ran.code, &*ran.stdout), (Some(0), &*expected), "{ran:?}");
-        // If there are no records, the table is only a header.
+        // If there are no records, the table consists of its header only.
         let ran = search(&[&["--format", format, "nothingatall"], &fields[..]].concat());
         let (header, _) = expected.split_once('\n').expect("lines");
         assert_eq!(ran.code, Some(3), "{ran:?}");
         assert_eq!(ran.stdout, format!("{header}\n"), "{ran:?}");
     }
-    // In every syntax that contains MARC, a record becomes a row, which also has the name of its source.
+    // In every syntax that contains MARC, a record becomes a row of the table, which includes the name of its source.
     for syntax in ["marc", "xml", "opac"] {
         let url = format!("z39.50r://localhost/books?pg1342;rs={syntax}");
         let ran = z3950([
@@ -265,7 +265,7 @@ fn every_row_of_a_table_has_a_line_in_the_report() {
     let path = folder.path().join("books.csv");
     let report = folder.path().join("r.csv");
     let sheet = "ISBN\tTitle\r\n141439513\tPride\r\n\tnone\r\n\r\n#9780141439518\tWar\r\n\r\n";
-    // This is the form in which Excel saves "Unicode text".
+    // Excel saves "Unicode text" in this form.
     let units = std::iter::once(0xFEFF).chain(sheet.encode_utf16());
     let octets: Vec<u8> = units.flat_map(u16::to_le_bytes).collect();
     fs::write(&path, octets).expect("written");

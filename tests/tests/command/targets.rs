@@ -126,7 +126,7 @@ fn profiles_are_added_and_used_by_name() {
     let ran = z3950(["--targets", file, "search", "mine", "ti:pride"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(ran.stdout.starts_with("Title: Pride"), "{ran:?}");
-    // The message names both profile and server, or only the server if the target was given by its address.
+    // The message names both the profile and the server, or only the server if the target was given as an address.
     let (host, named) = (
         daemon.address(),
         format!("note: mine ({}): ", daemon.address()),
@@ -181,7 +181,7 @@ fn a_check_searches_the_databases() {
             "235 (there is no database of this name): nosuch",
         ),
         ("", "books+nosuch", 5, "nosuch"),
-        // YAZ's notation for the default database is an empty name.
+        // In YAZ's notation, the empty name stands for the default database.
         ("", "", 0, ""),
         ("on search: fail 109 books", "books", 5, "109 "),
         (
@@ -238,7 +238,7 @@ fn r_f15_profiles_are_removed_and_the_rest_of_the_file_stays() {
             "bnf is built in and cannot be removed; a profile of the same name in ",
         ),
         (&["twoo"], 3, "; did you mean two?"),
-        // No target is removed if one of them cannot be removed.
+        // If one of the targets cannot be removed, none of them is removed.
         (&["one", "nosuch"], 3, "nosuch is not in "),
         (&["one", "bnf"], 2, "bnf is built in"),
         (&[], 2, "<NAME>"),
@@ -407,7 +407,7 @@ fn audit_r_b10_a_profile_is_added_with_its_indexes() {
         shown["indexes"],
         serde_json::json!({ "7": "1=7,5=1", "1211": "1=12,4=2" })
     );
-    // Searches use these indexes, even for queries in plain words.
+    // Searches use these indexes, even if the query consists of plain words.
     let searched = |arguments: &[&str]| {
         let before = queries(&server).len();
         let ran = z3950(["--targets", file].iter().chain(arguments));
@@ -443,7 +443,7 @@ fn audit_r_b10_a_profile_is_added_with_its_indexes() {
         text.contains("[targets.web.sru.indexes]\nisbn = \"bath.isbn\"\n"),
         "{text}"
     );
-    // The indexes given by the user take precedence over those that the server describes, which are also kept.
+    // The indexes given by the user take precedence over the indexes that the server describes, which are added too.
     let ran = add("described", &["--from", &sru, "--index", "isbn=num.isbn"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let shown = z3950(["--targets", file, "targets", "show", "described", "--json"]);
@@ -469,8 +469,8 @@ fn audit_r_b10_a_profile_is_added_with_its_indexes() {
     }
 }
 
-/// Tests the profiles in the documentation on targets with a local server: for each system, the requests for a number
-/// must be as the page describes them.
+/// Tests the profiles in the documentation on targets with a local server. For each library system, the requests for a number
+/// must agree with the description on the page.
 #[test]
 fn audit_r_b10_library_systems_are_asked_as_they_want() {
     let page = include_str!("../../../client/docs/targets.md");
@@ -498,7 +498,7 @@ fn audit_r_b10_library_systems_are_asked_as_they_want() {
         let ran = z3950(own.into_iter().chain(options));
         assert_eq!(ran.code, Some(0), "{line}: {ran:?}");
         added.push(name);
-        // The lookup names the profile, because all of these profiles have the same place.
+        // The lookup names the profile, because all of these profiles have the same server and database.
         let asked = |identifier: &str| {
             let before = queries(&server).len();
             z3950(["--targets", file, "lookup", name, identifier]);

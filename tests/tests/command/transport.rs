@@ -1,5 +1,5 @@
-//! Tests of routes to a server: TLS with valid and invalid certificates, proxies and Unix sockets. Also tests the messages if no
-//! route works.
+//! Tests of the routes to a server: TLS with valid and invalid certificates, proxies and Unix sockets. Also tests the messages
+//! that are printed if no route works.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -16,7 +16,7 @@ use z3950_tests::surroundings::command;
 /// The host name in certificates and proxy requests, which is never resolved.
 const HOST: &str = "lib.example";
 
-/// A `z3950d` with a single listener of any kind, which runs until the value is dropped.
+/// A `z3950d` with a single listener of any kind. It is stopped when this value is dropped.
 struct Listener {
     child: Child,
     /// The address that the program prints after `listening on`.
@@ -74,7 +74,8 @@ impl Authority {
         text(&self.folder.path().join("root.pem"))
     }
 
-    /// Creates a certificate for `names` and its key; returns their files. Unless `is_issued`, the certificate is self-signed.
+    /// Creates a certificate for `names` and its key, and returns the paths of their files. Unless `is_issued` is true, the
+    /// certificate is self-signed.
     fn certify(&self, names: &[&str], is_expired: bool, is_issued: bool) -> (String, String) {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         let file = format!("{}-{is_expired}-{is_issued}", names.join("+"));
@@ -111,7 +112,7 @@ fn tls_server((certificate, key): &(String, String), more: &[&str]) -> Listener 
     Listener::start(&[&listen[..], &[certificate, "--key", key], more].concat())
 }
 
-/// Runs `z3950 lookup` for a record at the target.
+/// Runs a search for the title "pride" at the target, without requesting records.
 fn lookup(target: &str, options: &[&str]) -> Ran {
     let arguments = ["search", target, "ti:pride", "--count", "0"];
     z3950([&arguments[..], options].concat())
@@ -154,12 +155,13 @@ fn only_the_right_certificate_is_accepted() {
             }
         }
         assert!(is_found(&lookup(&target, &["--insecure"])), "{words:?}");
-        // The certificate was not signed by any root of the system.
+        // The certificate was not issued by an authority that the system trusts.
         assert_eq!(lookup(&target, &[]).code, Some(6), "{words:?}");
     }
 }
 
-/// Creates a certificate and its key with the usual openssl command and these additional options; returns their files.
+/// Creates a certificate and its key with the usual openssl command and these additional options. Returns the paths of their
+/// files.
 fn openssl(folder: &Path, more: &[&str]) -> Option<(String, String)> {
     let program = z3950_tests::peer::find("openssl")?;
     let [certificate, key] = ["cert.pem", "key.pem"].map(|name| text(&folder.join(name)));
@@ -345,7 +347,7 @@ struct Proxy {
 }
 
 impl Proxy {
-    /// Starts a proxy; `handshake` reads the request and grants it, or returns `None` to refuse it.
+    /// Starts a proxy. `handshake` reads the request and grants it, or returns `None` to refuse it.
     fn start(to: SocketAddr, handshake: fn(&mut TcpStream) -> Option<String>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let address = listener.local_addr().expect("its address");
@@ -376,7 +378,7 @@ impl Proxy {
 fn join(near: TcpStream, far: TcpStream) {
     let pass = |mut from: TcpStream, mut to: TcpStream| {
         thread::spawn(move || {
-            // When one side has ended, the other side is ended too.
+            // When one side ends its stream, the stream to the other side is ended too.
             let _ = std::io::copy(&mut from, &mut to);
             let _ = to.shutdown(Shutdown::Write);
         })

@@ -1,4 +1,4 @@
-//! Tests of `z3950 try` without a terminal; the tests with a terminal are in `tests/prompt/tryout.rs`.
+//! Tests of `z3950 try` without a terminal. The tests with a terminal are in `tests/prompt/tryout.rs`.
 
 use z3950_tests::program::{Daemon, Ran, path, run, z3950, z3950_fed};
 use z3950_tests::surroundings::command;
@@ -12,7 +12,7 @@ fn column(text: &str, index: usize) -> String {
     rows.join("\n")
 }
 
-/// Returns the names of the APDUs in a column, each with an arrow for its direction and with its section.
+/// Returns the names of the APDUs in a column, each with an arrow for its direction and the section of the standard.
 fn steps(column: &str) -> Vec<String> {
     let heads = column.lines().filter(|line| line.starts_with(['→', '←']));
     heads
@@ -61,12 +61,12 @@ fn build_5_both_conversations_stand_side_by_side() {
     ] {
         assert!(ran.stdout.contains(part), "{part:?} in {ran:?}");
     }
-    // Without a terminal there is no prompt, so nothing says what to type.
+    // Without a terminal, there is no prompt, so the output does not explain what can be typed.
     assert!(!ran.stdout.contains("quit"), "{}", ran.stdout);
     assert!(ran.stdout.lines().all(|line| line.chars().count() <= 80));
 }
 
-/// The sentences are generated from the APDUs: every change in the URL also appears in them.
+/// The sentences are generated from the APDUs, so every change in the URL changes the sentences too.
 #[test]
 fn build_5_the_words_follow_the_url() {
     for (arguments, code, requests, says, never) in [
@@ -211,7 +211,7 @@ fn build_5_standard_input_is_not_read() {
     );
 }
 
-/// The command needs neither a home, nor a valid configuration, nor a port that may be in use, and ignores proxies.
+/// The command needs no home directory, no valid configuration and no particular port, and it ignores proxies.
 #[test]
 fn build_5_it_works_in_any_environment() {
     let running = Daemon::start(["--demo"]);

@@ -1,4 +1,4 @@
-//! Tests of `z3950 update`: records are inserted, replaced and deleted, each with its own result.
+//! Tests of `z3950 update`. Records are inserted, replaced and deleted, and each of them has a result of its own.
 
 use serde_json::Value;
 use z3950_marc::iso2709;
@@ -107,7 +107,7 @@ fn documents_of_the_xml_service_name_the_action() {
     let records = bench.file("two.mrk", TWO);
     let xml = z3950(["convert", "--to", "marcxml", &records]);
     let document = bench.file("two.xml", &xml.octets);
-    // The service changes the first database of the server.
+    // This version of the service changes the first database of the server.
     let ran = bench.update(&["special", &document, "--version", "xml"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(
@@ -165,7 +165,7 @@ fn every_record_has_its_own_line() {
     let ran = bench.update(&["replace", &file, "--id", "a", "--stop-on-error"]);
     assert_eq!(ran.code, Some(5), "{ran:?}");
     assert!(ran.stderr.contains("0 done, 1 refused"), "{ran:?}");
-    // The summary counts the records that were not sent.
+    // The summary includes the number of records that were not sent.
     let four = bench.file("four.mrc", [marc(TWO), marc(TWO)].concat());
     for more in [&[][..], &["--json"]] {
         let arguments = [&["insert", &four, "--stop-on-error"][..], more].concat();
@@ -346,7 +346,7 @@ fn r_f15_a_dry_run_prints_the_requests_and_sends_nothing() {
     let words = first["message"].as_str().expect("words");
     assert!(words.starts_with("would be sent: usmarc, "), "{words}");
 
-    // Unsendable records and invalid combinations of arguments are reported as in a real run.
+    // Records that cannot be sent, and invalid combinations of arguments, are reported in the same way as without --dry-run.
     let whole = marc(TWO);
     let cut = bench.file("cut.mrc", &whole[..whole.len() - 20]);
     let ran = bench.update(&["insert", "--dry-run", &cut]);

@@ -1,4 +1,4 @@
-//! Tests of `z3950 url`: parse, canon, build, check.
+//! Tests of the commands `parse`, `canon`, `build` and `check` of `z3950 url`.
 
 use serde_json::{Value, json};
 use z3950_tests::program::{z3950, z3950_fed};

@@ -1,5 +1,5 @@
-//! Tests of error messages: no passwords, no text from a server that could be mistaken for the program's own, and hints after
-//! typing errors.
+//! Tests of error messages. They contain neither passwords nor text from a server that could be mistaken for the program's own
+//! messages, and they give hints after typing errors.
 
 use std::fs;
 
@@ -108,7 +108,7 @@ fn audit_d15_the_name_of_a_target_may_be_mistyped_or_stand_alone() {
     assert!(ran.stderr.contains("did you mean search?"), "{ran:?}");
 }
 
-/// Tests that an unknown word in place of a command is explained even after options.
+/// Tests that a message explains an unknown word in the place of a command, even if it follows options.
 #[test]
 fn r_f14_an_unknown_word_in_place_of_a_command_is_explained() {
     for (line, words) in [
@@ -182,7 +182,7 @@ fn audit_d18_passwords_in_targets_are_not_echoed() {
             let lines = fs::read_to_string(report).unwrap_or_default();
             let said = format!("{}{}{lines}", ran.stdout, ran.stderr);
             assert!(!said.contains("secret"), "{arguments:?}: {ran:?}");
-            // Remove these files, because the next command would refuse to overwrite them.
+            // These files are removed, because the next command would refuse to overwrite them.
             let _ = (fs::remove_file(report), fs::remove_file(targets));
         }
         let ran = z3950_fed(
@@ -265,10 +265,10 @@ fn audit_d18_a_list_of_targets_with_an_error_is_not_quoted() {
     }
 }
 
-/// A text of several lines, as sent by a server.
+/// A text of several lines that a server sends.
 const LINES: &str = "first\r\nnote: second\rnote: third\nerror: fourth";
 
-/// Returns whether text from a server is always indented, so that no line begins with it.
+/// Returns whether the text from a server was printed, and no line begins with one of its later lines.
 fn is_indented(text: &str) -> bool {
     text.contains("first")
         && !text.split(['\n', '\r']).any(|line| {

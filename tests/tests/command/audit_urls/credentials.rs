@@ -89,7 +89,7 @@ fn audit_b4_urls_are_written_with_their_passwords() {
         (Some(0), ""),
         "a user name alone is not secret"
     );
-    // Output that is only displayed stays redacted.
+    // The output of these commands is only displayed, so credentials are redacted in it.
     for arguments in [["url", "check", url], ["url", "parse", url]] {
         let ran = z3950(arguments);
         assert!(

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 use z3950_tests::program::{Ran, z3950, z3950_fed};
 
-/// Returns the URLs of the lines, each with its remarks.
+/// Returns the third column of each line, which contains a URL with its remarks.
 fn urls(ran: &Ran) -> Vec<String> {
     let columns = ran.stdout.lines().map(|line| line.splitn(3, '\t').nth(2));
     columns.flatten().map(str::to_owned).collect()
@@ -89,7 +89,7 @@ fn audit_r_e2_links_of_records_are_resolved_or_reported() {
     assert_eq!(objects[2]["offset"], json!(7));
 }
 
-/// A text that no URL parser would accept is listed with its fault, wherever it was found.
+/// A malformed URL that no URL parser would accept is listed with the error, in whatever context it was found.
 #[test]
 fn audit_r_e8_malformed_urls_are_marked() {
     for (text, url, words) in [
@@ -257,7 +257,7 @@ fn audit_r_e8_two_urls_are_compared() {
     );
 }
 
-/// RFC 2056 §4: a record syntax of the register can be named in `rs`.
+/// RFC 2056 §4: `rs` can name any registered record syntax.
 #[test]
 fn audit_r_e8_every_registered_record_syntax_has_a_name() {
     for (name, oid) in [

@@ -99,7 +99,7 @@ fn audit_b19_get_sends_an_octet_0_with_a_caution() {
     }
 }
 
-/// A Gopher+ server that keeps its requests.
+/// A Gopher+ server that records the requests that it receives.
 struct Recorder {
     port: u16,
     requests: Arc<Mutex<Vec<String>>>,
@@ -155,8 +155,8 @@ impl Recorder {
     }
 }
 
-/// Draft §2.5 and §3.2, RFC 1738 §3.4.5: the form is fetched and its questions are answered before anything is sent;
-/// if an answer is missing, nothing is sent.
+/// Draft §2.5 and §3.2, RFC 1738 §3.4.5: the form is fetched and its questions are answered before the form is submitted. If an
+/// answer is missing, the form is not submitted.
 #[test]
 fn audit_r_e1_a_form_is_fetched_before_its_answers_are_sent() {
     let server = Recorder::start();
@@ -240,7 +240,7 @@ fn audit_r_e1_a_form_is_fetched_before_its_answers_are_sent() {
     }
 }
 
-/// RFC 1736 §3: a locator that cannot be followed at present is distinguished from one that leads nowhere.
+/// RFC 1736 §3: a locator that cannot be followed at present is distinguished from a locator that leads nowhere.
 #[test]
 fn audit_r_e7_a_server_that_says_to_try_again_is_unavailable() {
     let server = Recorder::start();
@@ -266,7 +266,7 @@ fn audit_r_e7_a_server_that_says_to_try_again_is_unavailable() {
     }
 }
 
-/// An option for one kind of URL must not be silently ignored for the others: it is refused, and nothing is sent.
+/// An option for one kind of URL must not be silently ignored for other kinds. It is refused, and nothing is sent.
 #[test]
 fn audit_r_e8_terms_and_answers_are_refused_where_they_do_not_apply() {
     let server = Recorder::start();
@@ -296,7 +296,7 @@ fn audit_r_e8_terms_and_answers_are_refused_where_they_do_not_apply() {
     let ran = z3950(["get", "--query", "x", "--input", "/dev/null"]);
     assert_eq!(ran.code, Some(2), "{ran:?}");
     assert_eq!(server.requests(), Vec::<String>::new());
-    // A malformed URL is refused because of its own fault.
+    // A malformed URL is refused because it is malformed, and not because of the option.
     let ran = z3950(["get", "--query", "x", "gopher://h.example/7%zz"]);
     assert!(
         ran.code == Some(2) && ran.stderr.contains("hexadecimal"),

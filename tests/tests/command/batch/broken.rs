@@ -46,7 +46,7 @@ fn a_session_that_was_dropped_is_replaced_once() {
         // The session ends while it is idle, or during a request after successful requests.
         (When::present().nth(2), Fault::HangUp, "delivered", 3),
         (When::search().nth(3), Fault::CutAfter(0), "delivered", 3),
-        // A session that is lost at its first request is not replaced, because another session would not help.
+        // If a session is lost at its first request, the request is not repeated in another session, because that would not help.
         (When::search().nth(1), Fault::CutAfter(0), "unavailable", 6),
     ] {
         // The records are requested with Present, so that sessions can also be lost at that point.
@@ -140,7 +140,7 @@ fn an_interrupted_batch_says_how_to_resume() {
     let output = text(&folder, "out.xml");
     assert_eq!(output.matches("</record>").count(), 4);
     assert!(output.ends_with("</collection>\n"), "{output}");
-    // Two inputs remain, so the new session never sends the fifth search, which is slow.
+    // Two inputs remain, so the new session never sends a fifth search, which would be answered slowly.
     let ran = z3950(&arguments);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert_eq!(answered(), 6);
@@ -164,7 +164,8 @@ fn wait_for_five_searches(server: &TestServer) {
     });
 }
 
-/// Starts the batch without a report. Returns when its draft has the records of four inputs, while it waits for the fifth answer.
+/// Starts the batch without a report. Returns when the draft of the output contains the records of four inputs and the batch is
+/// waiting for the fifth answer.
 fn waiting_with_a_draft(server: &TestServer, folder: &Path) -> Child {
     let mut arguments = arguments(server, folder);
     arguments.retain(|argument| argument != "--resume");
@@ -203,7 +204,7 @@ fn every_ending_signal_names_the_draft_and_removes_the_lock() {
     }
 }
 
-/// A reader such as `head` may stop reading early, but the files of a batch must be complete.
+/// A reader of standard output such as `head` may stop reading early, but the files of a batch must be complete.
 #[test]
 fn a_closed_pipe_is_an_error_for_a_batch_with_files() {
     for (option, code) in [(None, 0), (Some("--report"), 1)] {
@@ -232,7 +233,8 @@ fn a_closed_pipe_is_an_error_for_a_batch_with_files() {
     }
 }
 
-/// A file with missing records must not get its final name, even if the server refuses the search in a new session.
+/// If records are missing from a file, it must not get its final name, even if the server refuses the repeated search in a new
+/// session.
 #[test]
 fn a_search_refused_after_a_loss_leaves_a_draft() {
     let records = (1..=60).map(|number| record(&format!("id{number}"), "War"));

@@ -1,4 +1,5 @@
-//! Tests of batches that are killed at random, and of batches whose files were truncated: no record may be lost or duplicated.
+//! Tests of batches that are killed at random times, and of batches whose files are truncated. No record may be lost or
+//! duplicated.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,12 +13,12 @@ use z3950_tests::surroundings::command;
 
 use super::rows;
 
-/// One in this many inputs has no record.
+/// No record exists for one in this many inputs.
 const MISSING: usize = 7;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The output files with their octets, and some columns of the report.
+/// The output files with their contents, and some columns of the report.
 type State = (Vec<(String, Vec<u8>)>, Vec<[String; 6]>);
 
 struct Batch {
@@ -65,7 +66,7 @@ impl Batch {
         program::run(&mut self.command(report), "")
     }
 
-    /// Returns the output files with their octets.
+    /// Returns the output files with their contents.
     fn state_of_output(&self) -> Vec<(String, Vec<u8>)> {
         let path = self.path(self.output);
         let paths: Vec<PathBuf> = if path.is_dir() {
@@ -82,7 +83,8 @@ impl Batch {
         files
     }
 
-    /// Returns the parts that do not depend on the number of interruptions: the output, and the report without times.
+    /// Returns the part of the result that does not depend on the number of interruptions: the output, and the report without
+    /// times.
     fn state(&self, report: &str) -> State {
         let files = self.state_of_output();
         let text = fs::read_to_string(self.path(report)).expect("a report");
@@ -118,7 +120,7 @@ fn a_batch_killed_fifty_times_at_random_loses_and_duplicates_nothing() {
             .stderr(Stdio::null())
             .spawn()
             .expect("the program starts");
-        // Some runs are killed after they have written something, others when they have just begun.
+        // Some runs are killed after they have written something, others soon after they have started.
         let more = u64::try_from(random.below(350)).expect("small");
         let (before, deadline) = (length(), Instant::now() + PATIENCE);
         let pause = Duration::from_micros(u64::try_from(random.below(9_000)).expect("small"));
@@ -155,7 +157,7 @@ fn audit_a6_files_that_were_cut_back_or_lost_their_end_are_completed() {
                 let mut octets = fs::read(path).expect("read");
                 let end = random.below(octets.len());
                 if is_unwritten {
-                    // This imitates a power cut: the length is kept, but not the contents.
+                    // This imitates a power cut, after which a file has its length but not its contents.
                     octets[end..].fill(0);
                 } else {
                     octets.truncate(end);
@@ -170,7 +172,7 @@ fn audit_a6_files_that_were_cut_back_or_lost_their_end_are_completed() {
             if round % 3 != 0 {
                 cut(&batch.path(report), &mut random, round % 2 == 0);
             }
-            // A report without its header is refused, so the batch starts again without files.
+            // A report without its header is refused, so the batch starts again without report and output.
             let kept = fs::read(batch.path(report)).expect("read");
             if kept.first().is_none_or(|octet| *octet == 0) || !kept.contains(&b'\n') {
                 fs::remove_file(batch.path(report)).expect("removed");
@@ -205,7 +207,7 @@ fn audit_a6_another_file_is_not_cut() {
         );
         assert!(fs::read(batch.path(output)).expect("read") == precious);
         assert_eq!(fs::read(batch.path(report)).expect("read"), reported);
-        // Octets added by another program are kept in a separate file, however few there are.
+        // Octets added by another program are preserved in a separate file, no matter how few there are.
         for (times, part) in [(1, "part"), (20_000, "part.2")] {
             let added = b"added ".repeat(times);
             let whole = [&expected.0[0].1[..], &added].concat();
@@ -220,10 +222,10 @@ fn audit_a6_another_file_is_not_cut() {
             assert!(fs::read(part).expect("kept").ends_with(&added), "{output}");
             assert!(batch.state(report) == expected, "{output}: {ran:?}");
         }
-        // This run cuts off only the end of the document, which is not kept in a separate file.
+        // This run cuts off only the end of the document, which is not preserved in a separate file.
         assert_eq!(batch.run(report).code, Some(3));
         assert!(!batch.path(&format!("{output}.part.3")).exists());
-        // A power cut may keep the length of a file but not its contents. The inputs of the lost records are looked up again.
+        // After a power cut, a file may have its length but not its contents. The inputs of the lost records are looked up again.
         let (files, _) = &expected;
         let mut zeros = files[0].1.clone();
         let half = zeros.len() / 2;
@@ -241,7 +243,7 @@ fn audit_a6_a_run_killed_before_the_first_line_of_its_report_is_continued() {
         let batch = Batch::new(20, "all.mrc");
         assert_eq!(batch.run(report).code, Some(3));
         let expected = batch.state(report);
-        // The report exists before the output contains anything.
+        // The report is empty, although the output contains records.
         fs::write(batch.path(report), "").expect("cut");
         let ran = batch.run(report);
         assert_eq!(ran.code, Some(3), "{ran:?}");

@@ -1,5 +1,5 @@
-//! Runs a batch against zebrasrv, killing and resuming it repeatedly. Every input must be in the report once, and every delivered
-//! record in the output once.
+//! Runs a batch against zebrasrv, killing and resuming it repeatedly. Every input must be in the report exactly once, and every
+//! record that was delivered must be in the output exactly once.
 
 use std::collections::HashSet;
 use std::fs;
@@ -15,10 +15,10 @@ use z3950_tests::surroundings::command;
 
 use super::rows;
 
-/// One in this many inputs has no record.
+/// No record exists for one in this many inputs.
 const MISSING: usize = 20;
 
-/// Starts zebrasrv with a catalogue of generated records; returns `None`, with a message, if a program is missing.
+/// Starts zebrasrv with a catalogue of generated records. If a program is missing, prints a message and returns `None`.
 fn zebra(records: usize) -> Option<Server> {
     peer::zebrasrv(&catalogue::generated(records)?)
 }

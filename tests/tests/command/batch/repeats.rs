@@ -1,4 +1,4 @@
-//! Tests of inputs that occur more than once in a batch: they are requested once, and each has a line in the report.
+//! Tests of inputs that occur more than once in a batch. They are requested only once, but each of them has a line in the report.
 
 use std::fs;
 
@@ -66,7 +66,8 @@ fn r_b8_a_repeated_number_is_asked_once() {
         assert_eq!(lines(&text(&folder, "report.tsv")), EXPECTED);
         let written = fs::read(&output).expect("an output");
         assert_eq!(written.iter().filter(|octet| **octet == 0x1D).count(), 2);
-        // The server receives one search for each number that is found, and four for the docid that is not found.
+        // The server receives one search for each of the two numbers that are found, and four searches for the docid that is not
+        // found.
         assert_eq!(searches(&server), 6);
     }
 }
@@ -123,7 +124,7 @@ fn r_b8_each_target_is_asked_once() {
     }
 }
 
-/// A run that is resumed after any line of its report ends with the same report.
+/// A run can be resumed after any line of its report, and the final report is the same.
 #[test]
 fn r_b8_a_resumed_run_agrees() {
     let server = TestServer::demo();

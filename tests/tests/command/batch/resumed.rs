@@ -1,4 +1,4 @@
-//! Tests of batches that can be resumed, and of batches that cannot.
+//! Tests of batches that can be resumed and of batches that cannot be resumed.
 
 use std::fs;
 
@@ -34,7 +34,7 @@ fn a_run_resumes_where_it_ended() {
         ran.stderr.contains("3 inputs were answered before"),
         "{ran:?}"
     );
-    // The last line is incomplete, and the output is longer than the report says.
+    // The last line of the report is incomplete, and the output is longer than the report says.
     let torn = &whole.1[..whole.1.len() - 5];
     fs::write(folder.path().join("report.tsv"), torn).expect("written");
     let ran = demo(folder.path(), &arguments, &format!("{inputs}docid:pg84\n"));
@@ -174,7 +174,8 @@ fn a_full_disk_ends_the_run_with_a_message() {
     assert_eq!(text(&folder, "report.tsv").lines().count(), 1);
 }
 
-/// Answers to later inputs are restored from the output, so they are not requested again.
+/// If an input in the middle of a batch has no answer, only this input is requested again. The answers to later inputs are
+/// restored from the output.
 #[test]
 fn inputs_without_an_answer_in_the_middle_are_asked_again() {
     let inputs = "docid:pg1342\ndocid:pg84\ndocid:nosuch\ndocid:pg2600\ndocid:pg11\n";
@@ -253,7 +254,7 @@ fn files(folder: &TempDir, output: &str) -> Vec<(String, String)> {
     files
 }
 
-/// Returns the lines of a report without the column of milliseconds.
+/// Returns the lines of a report with the number of milliseconds removed.
 fn without_times(report: &str) -> Vec<String> {
     let lines = report.lines().map(|line| {
         if line.starts_with('{') {
@@ -270,7 +271,7 @@ fn without_times(report: &str) -> Vec<String> {
     lines.collect()
 }
 
-/// An `@` ends a password only in a URL.
+/// Only in a URL does an `@` mark the end of a password.
 #[test]
 fn reports_have_the_whole_input() {
     for (inputs, other, shown) in [
@@ -316,7 +317,8 @@ fn r_f15_a_report_for_spreadsheets_is_continued_after_one_has_saved_it() {
             && report.contains("\n1,localhost/books,\"=\"\"0141439513\"\"\",delivered,0,"),
         "{report}"
     );
-    // The report is used as a spreadsheet program displays it, and as the program saves it in a locale with decimal commas.
+    // The report is used in the form in which a spreadsheet program displays it, and in the form in which the program saves it in
+    // a locale with decimal commas.
     let shown = report
         .trim_start_matches('\u{feff}')
         .replace("\"=\"\"", "")
@@ -345,7 +347,7 @@ fn r_f15_a_report_for_spreadsheets_is_continued_after_one_has_saved_it() {
         );
         assert_eq!(added.lines().count(), 1, "{now}");
     }
-    // Rows that were sorted or truncated are not a report of these inputs.
+    // A report whose rows were sorted or truncated is not accepted as a report of these inputs.
     let lines: Vec<&str> = saved.lines().collect();
     for damaged in [
         [lines[0], lines[2], lines[1]].join("\r\n") + "\r\n",

@@ -52,7 +52,7 @@ fn reports_say_found_where_records_were_only_counted_and_null_where_there_is_no_
             "{report}"
         );
     }
-    // A report can be continued even if its rows do not name a target.
+    // A run can continue a report even if its rows do not name a target.
     let url = [
         "get",
         "z39.50r://localhost/books?pg84",

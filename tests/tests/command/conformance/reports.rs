@@ -66,7 +66,7 @@ fn reports_are_json_and_xml_of_junit() {
     );
     assert!(text.contains("<testsuite name=\"present\""), "{text}");
     assert_is_junit(&xml);
-    // Existing reports are kept unless --overwrite is given.
+    // An existing report is not overwritten unless --overwrite is given.
     let again = judged(&server, &["--only", "scan.count", "--report", json_name]);
     assert_eq!(again.code, Some(2), "{again:?}");
     let forced = judged(

@@ -1,4 +1,5 @@
-//! Tests of judging SRU servers: ours passes all checks, faults fail the corresponding checks, and reports are written.
+//! Tests of judging SRU servers. Our server passes all checks, a faulty server fails the corresponding checks, and reports are
+//! written.
 
 use super::*;
 

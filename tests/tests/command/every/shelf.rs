@@ -1,4 +1,4 @@
-//! The folder in which the examples of the help run: the files that they use, and a home directory.
+//! The folder in which the examples of the help run. It contains the files that they use, and serves as their home directory.
 
 use std::process::{Command, Stdio};
 use std::sync::LazyLock;
@@ -29,7 +29,7 @@ impl Shelf {
         Self { folder }
     }
 
-    /// Returns a command that runs a line in a shell in the folder, without input; `None` if a program in the line is missing.
+    /// Returns a command that runs a line in a shell in the folder, without input, or `None` if a program in the line is missing.
     pub(super) fn command(&self, line: &str) -> Option<Command> {
         if line.starts_with("tshark ") {
             peer::find("tshark")?;
@@ -50,7 +50,7 @@ impl Shelf {
         Some(command)
     }
 
-    /// Runs the line to completion.
+    /// Runs the line until it ends, or returns `None` if a program in the line is missing.
     pub(super) fn run(&self, line: &str) -> Option<Ran> {
         let output = self.command(line)?.output().expect("sh starts");
         Some(output.into())
@@ -109,7 +109,7 @@ fn files() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// Returns a transcript of a session written by z3950d.
+/// Returns a transcript that z3950d has written of a session.
 fn transcript() -> Vec<u8> {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("said.jsonl");
@@ -127,7 +127,7 @@ fn records(target: &str, query: &str) -> Vec<u8> {
     found.octets
 }
 
-/// Returns a capture file with one packet that carries these octets to port 210, in libpcap's format with raw IPv4.
+/// Returns a capture file in libpcap's format with raw IPv4. It contains one packet with these octets for port 210.
 fn packet(octets: &[u8]) -> Vec<u8> {
     let length = u16::try_from(40 + octets.len()).expect("a packet");
     let mut file = Vec::new();

@@ -1,4 +1,4 @@
-//! Tests of the output files and reports of batches: they have all records, in order, and only one run at a time writes them.
+//! Tests of the output files and reports of batches. They contain all records in order, and only one run at a time writes them.
 
 use std::fs;
 use std::path::Path;
@@ -171,7 +171,7 @@ fn audit_a3_two_batches_in_one_folder() {
     let ended = first.wait_with_output().expect("it ends");
     assert_eq!(ended.status.code(), Some(0));
     assert_eq!(names(&records).len(), 3);
-    // A folder with records of another run is refused, as a file would be.
+    // A folder that contains records of another run is refused in the same way as a file.
     let ran = z3950([
         "lookup",
         "127.0.0.1:65535/books",

@@ -81,7 +81,7 @@ fn audit_b1_without_reconnection_every_command_says_that_the_session_is_gone() {
             && ran.stderr.contains("no session is open"),
         "{ran:?}"
     );
-    // If no session can be opened, a message reports this.
+    // If no new session can be opened, a message says that the commands are not run.
     drop(server);
     let ran = z3950_fed(["open", &url], "find x\n");
     assert_eq!(ran.code, Some(6), "{ran:?}");
@@ -202,7 +202,7 @@ fn a_script_changes_the_format_of_records() {
             "text; record syntax sutrs\n1 hit\nTitle: Pride",
             "",
         ),
-        // Other formats are meant for programs, so messages are notes on standard error.
+        // Other formats are meant for programs, so notes are printed to standard error.
         (
             "format mrk\nformat\n",
             &[],
@@ -304,7 +304,7 @@ fn a_misspelt_name_gets_a_suggestion() {
     }
 }
 
-/// `find` sorts by `sortby` in CQL, like `search`.
+/// `find` sorts by `sortby` in CQL in the same way as `search`.
 #[test]
 fn find_sorts_as_cql_says() {
     let found = |order: &str| {

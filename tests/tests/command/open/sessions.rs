@@ -1,4 +1,4 @@
-//! Tests of `z3950 open`: several sessions, lost sessions, and the information from Init.
+//! Tests of `z3950 open` with several sessions, lost sessions, and the information from Init.
 
 use z3950_server::fault::{Fault, When};
 use z3950_server::testing::{TestServer, record};
@@ -37,7 +37,7 @@ fn a_server_that_ends_the_session_is_noticed() {
         )
         .start();
     for (setting, sessions, words) in [
-        // The client notices the lost session before it sends a search, and uses a new session.
+        // The client notices before it sends a search that the session is lost, and opens a new one.
         ("idle", 3, "reconnecting to"),
         ("off", 2, "has closed the session"),
     ] {
@@ -202,7 +202,7 @@ fn answers_can_be_waited_for_later() {
     assert_eq!(ran.stdout.lines().count(), 100, "{ran:?}");
 }
 
-/// A request that was sent and its answer must not be lost.
+/// Neither a request that was sent nor its answer may be lost.
 #[test]
 fn pending_requests_are_waited_for_before_their_session_is_closed() {
     for (end, code) in [
@@ -255,7 +255,7 @@ fn a_search_is_cancelled_at_once() {
         "cancel_find @attr 1=1032 id7\nfind @attr 1=1032 id7\ncancel\ncancel wait\ncancel now\n";
     let target = format!("{}/cat", server.addr());
     let ran = z3950_fed(["open", &target], commands);
-    // The command `cancel now` does not exist, so the exit code is 2.
+    // `cancel now` is not a command, so the exit code is 2.
     assert_eq!(ran.code, Some(2), "{ran:?}");
     let triggers = server
         .wait_for_end()

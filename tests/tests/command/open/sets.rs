@@ -1,4 +1,4 @@
-//! Tests of `z3950 open`: indexes, and result sets that are named, sorted, saved and deleted.
+//! Tests of indexes in `z3950 open`, and of result sets that are named, sorted, saved and deleted.
 
 use z3950_server::testing::{TestServer, record};
 use z3950_tests::program::z3950_fed;

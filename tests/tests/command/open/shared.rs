@@ -1,4 +1,4 @@
-//! Tests of commands shared by the prompt and the command line: they have the same options, and use the open session.
+//! Tests of the commands that the prompt shares with the command line. They have the same options, and use the open session.
 
 use std::io::Write;
 
@@ -22,7 +22,7 @@ fn server() -> TestServer {
     TestServer::builder().database("cat", records).start()
 }
 
-/// The output of a command must not depend on how the command was given.
+/// The output of a command must not depend on whether it was given at the prompt or on the command line.
 #[test]
 fn a_command_prints_the_same_at_the_prompt_and_on_the_command_line() {
     let server = server();
@@ -196,7 +196,7 @@ fn quotes_around_a_query_are_those_of_a_shell() {
     );
 }
 
-/// Records returned by any command count as shown, for set_marcdump and for an update without a document.
+/// For set_marcdump and for an update without a document, records returned by any command count as shown.
 #[test]
 fn records_of_search_and_lookup_are_shown_records() {
     let server = server();

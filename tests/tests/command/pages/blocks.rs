@@ -1,17 +1,17 @@
-//! The code blocks of a page, and the reader's action for each.
+//! The code blocks of a page, and what a reader does with each of them.
 
 /// A code block of a page.
 pub(super) enum Block {
-    /// Not a block but a heading, after which commands are no longer skipped.
+    /// A heading instead of a block. Commands after it are no longer skipped.
     Heading,
-    /// `console`, whose lines with `$ ` are commands, each with its output below; or `sh`, which is pasted as a
-    /// whole.
+    /// A `console` block, in which lines with `$ ` are commands, each with its output below it, or an `sh` block, which is pasted
+    /// as a whole.
     Commands(Vec<Step>),
-    /// A block that begins with a comment that names its file, `# targets.toml`: the reader saves it under this name.
+    /// A block that begins with a comment with the name of a file, such as `# targets.toml`. The reader saves it under this name.
     File { name: String, text: String },
-    /// `sh,no_run`: commands that need root or other machines. The first line is a comment that says so.
+    /// An `sh,no_run` block, whose commands need root or other machines. Its first line is a comment with the reason.
     NotRun { reason: String },
-    /// A block that is not pasted: samples of files, messages and syntax, and code that other tests compile.
+    /// A block that is not pasted, such as samples of files, messages and syntax, and code that other tests compile.
     Sample,
 }
 
@@ -23,7 +23,7 @@ pub(super) struct Step {
     /// The number of the line in the page.
     pub(super) line: usize,
     pub(super) command: String,
-    /// The output that the page shows; `None` in blocks without output.
+    /// The output that the page shows; `None` in blocks that do not show output.
     pub(super) shown: Option<Vec<String>>,
 }
 
@@ -33,7 +33,7 @@ impl Step {
         is_server(&self.command)
     }
 
-    /// Returns whether the command opens a prompt for input from the page.
+    /// Returns whether the command opens a prompt at which the page types commands.
     pub(super) fn is_prompt(&self) -> bool {
         !self.typed().is_empty()
     }
@@ -131,7 +131,8 @@ fn console(lines: &[(usize, &str)]) -> Vec<Step> {
     steps
 }
 
-/// Returns the commands of a block without output: the complete block, and the server that its last line starts.
+/// Returns the commands of a block without output. The block is one command, except that a server started by the last line is a
+/// command of its own.
 fn shell(lines: &[(usize, &str)]) -> Vec<Step> {
     let step = |lines: &[(usize, &str)]| {
         let (line, _) = lines.first()?;
@@ -150,7 +151,8 @@ fn shell(lines: &[(usize, &str)]) -> Vec<Step> {
     step(before).into_iter().chain(step(last)).collect()
 }
 
-/// Further commands in the block would be pasted before the server listens.
+/// The message if a server is not started at the end of a block. Later commands in the block would be pasted before the server
+/// listens.
 const AT_THE_END: &str = "a block ends where a server is started";
 
 fn check_servers(steps: &[Step]) {
@@ -160,8 +162,8 @@ fn check_servers(steps: &[Step]) {
     }
 }
 
-/// Returns whether the output matches the output on a page, where `…` alone in a line matches any number of lines,
-/// and `…` within a line matches any text.
+/// Returns whether the output matches the output shown on a page. An `…` alone in a line matches any number of lines, and an `…`
+/// within a line matches any text.
 pub(super) fn fits(shown: &[String], printed: &[&str]) -> bool {
     match (shown.split_first(), printed.split_first()) {
         (None, None) => true,

@@ -1,4 +1,4 @@
-//! A shell in which a page is followed: in an empty folder, with the programs on its path, and without a network.
+//! A shell in which a page is followed. It runs in an empty folder, with the programs on its path and without a network.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -24,19 +24,19 @@ const PATIENCE: Duration = Duration::from_secs(300);
 const WIDTH: u16 = 130;
 const HEIGHT: u16 = 50;
 
-/// The text after the output of a command, before its exit code.
+/// The text that marks the end of a command's output and precedes its exit code.
 const MARK: &str = "\u{1}ended ";
 
 /// Programs that a reader may not have. A command whose program is missing is skipped.
 const FOREIGN: &str = "curl openssl";
 
-/// A shell; when the value is dropped, the shell is stopped together with all programs that it started.
+/// A shell. When this value is dropped, the shell is stopped together with all programs that it started.
 pub(super) struct Shell {
     child: Child,
     stdin: ChildStdin,
     output: Receiver<Vec<u8>>,
     folder: TempDir,
-    /// A folder outside the reader's folder: the programs, a home directory, and the pasted text.
+    /// A folder separate from the reader's folder. It contains the programs, a home directory, and the pasted text.
     aside: TempDir,
     pasted: usize,
 }
@@ -53,7 +53,7 @@ pub(super) struct Ended {
 }
 
 impl Shell {
-    /// Starts the shell; a server that is started without `--listen` gets this port.
+    /// Starts the shell. A server that is started without `--listen` listens on this port.
     pub(super) fn start(default_port: u16) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let aside = tempfile::tempdir().expect("a folder");
@@ -105,7 +105,7 @@ impl Shell {
     /// Runs a command in the shell, and waits for its end.
     pub(super) fn runs(&mut self, text: &str) -> Ended {
         let file = self.paste(text);
-        // The exit code of the command is kept, in case the next command of the documentation reads it.
+        // The exit code of the command is preserved, because the next command on the page may read it.
         self.writes(&format!(
             ". {file} </dev/null; code=$?; printf '{MARK}%d\\n' $code; (exit $code)\n"
         ));
@@ -149,10 +149,11 @@ impl Shell {
         }
     }
 
-    /// Types these lines at the prompt that a command opens in a terminal; returns what the terminal shows before the next prompt.
+    /// Types these lines at the prompt that a command opens in a terminal. Returns what the terminal shows before the next
+    /// prompt.
     pub(super) fn types(&self, text: &str, lines: &[&str]) -> String {
         let mut command = bash(self.folder.path(), self.aside.path());
-        // In a dumb terminal, lines are not edited.
+        // In a dumb terminal, the prompt does not offer line editing.
         command
             .args(["-c", text])
             .envs([("TERM", "dumb"), ("NO_COLOR", "1")]);
@@ -185,7 +186,7 @@ impl Shell {
         file.to_str().expect("UTF-8").to_owned()
     }
 
-    /// Returns the contents of a file in the outside folder, and empties it.
+    /// Returns the contents of a file in the folder `aside`, and removes the file.
     fn taken(&self, name: &str) -> String {
         let path = self.aside.path().join(name);
         let text = fs::read_to_string(&path).unwrap_or_default();
@@ -194,7 +195,7 @@ impl Shell {
         text
     }
 
-    /// Reports the missing programs; returns whether there were any.
+    /// Reports the missing programs. Returns whether a part of the command was skipped.
     fn has_skipped(&self) -> bool {
         let (missing, unbuilt) = (self.taken("missing"), self.taken("unbuilt"));
         for program in missing.lines() {
@@ -207,7 +208,8 @@ impl Shell {
     }
 }
 
-/// Reports that something is skipped, directly to standard error, because the output of passing tests is captured.
+/// Reports that something is skipped. The message is written directly to standard error, because the output of passing tests is
+/// captured.
 pub(super) fn say_skipped(words: &str) {
     let _ = writeln!(std::io::stderr(), "skipped: {words}");
 }
@@ -243,8 +245,8 @@ command_not_found_handle() {
 }
 "#;
 
-/// Puts the programs on the path of the shell. A server without an address gets a free port instead of the default one, and
-/// `cargo run` runs the built programs.
+/// Puts the programs on the path of the shell. A server without an address listens on a free port instead of the default one, and
+/// `cargo run` runs the programs that have already been built.
 fn install(bin: &Path, default_port: u16) {
     let built = program::path("z3950");
     let built = built.parent().expect("a folder").display().to_string();
@@ -276,7 +278,7 @@ esac
 
 impl Drop for Shell {
     fn drop(&mut self) {
-        // Errors mean that everything has ended already.
+        // Errors mean that all processes have already ended.
         let mut kill = command("kill");
         let _ = kill
             .args(["-s", "KILL", "--", &format!("-{}", self.child.id())])

@@ -1,4 +1,4 @@
-//! Tests of `z3950 search`: years, masks and orders in queries.
+//! Tests of `z3950 search` with years, masks and sort orders in queries.
 
 use z3950_server::testing::{TestServer, record};
 use z3950_tests::program::z3950;

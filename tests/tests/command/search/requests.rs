@@ -1,4 +1,4 @@
-//! Tests of `z3950 search`: the number of requests that it sends, and the searches that it can continue.
+//! Tests of the number of requests that `z3950 search` sends, and of the searches that it can continue.
 
 use serde_json::Value;
 use z3950_server::fault::{Fault, When};
