@@ -1,5 +1,5 @@
-//! Tests of the conversion of records: `z3950 convert` and `z3950 get --format` on real records, compared with yaz-marcdump, and
-//! on damaged records.
+//! Tests of the conversion of records by `z3950 convert` and `z3950 get --format`: of real records, compared with yaz-marcdump,
+//! and of damaged records.
 
 mod command;
 mod damaged;
@@ -22,7 +22,7 @@ use bytes::Bytes;
 use z3950_marc::charset::{Charset, NormalForm, Options};
 use z3950_marc::iso2709;
 
-/// Returns the files of real records; prints a message if there are none.
+/// Returns the files of real records. Prints a message if the folder with these files does not exist.
 fn files() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data/marc");
     let Ok(entries) = std::fs::read_dir(folder) else {
@@ -38,7 +38,7 @@ fn files() -> Vec<PathBuf> {
     files
 }
 
-/// Converts text to NFC, as z3950 writes it.
+/// Converts text to NFC, the form in which z3950 writes it.
 fn nfc(octets: &[u8]) -> Vec<u8> {
     let mut options = Options::default();
     options.form = Some(NormalForm::Nfc);

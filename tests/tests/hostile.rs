@@ -1,5 +1,5 @@
-//! Hostile input: randomly mutated octets, small storms, connections cut anywhere, and a server that is killed. No program may
-//! panic, hang or use more and more memory, and other clients must still be answered.
+//! Tests with hostile input: randomly mutated octets, small storms, connections that are cut at any point, and a server that is
+//! killed. No program may panic, hang or use more and more memory, and other clients must still be served.
 
 mod gate;
 mod octets;

@@ -84,7 +84,7 @@ fn characters_that_xml_cannot_hold_are_lost() {
         assert!(ran.stderr.contains(note), "{form}: {}", ran.stderr);
         assert!(ran.stdout.contains(written), "{form}: {}", ran.stdout);
     }
-    // Nonsorting control characters do not belong to the text, so dropping them is not a loss.
+    // Nonsorting control characters are not part of the text, so leaving them out is not a loss.
     let marks = "=LDR  00000nam a2200000 a 4500\n=245  10$a\u{98}The\u{9C} end\n";
     let ran = convert(&["--to", "dc"], marks);
     assert_eq!((ran.code, &*ran.stderr), (Some(0), ""));
@@ -136,7 +136,7 @@ fn output_is_split_into_numbered_files() {
     assert_eq!(convert(&["--split", "2"], "").code, Some(2));
     let file = folder.path().join("part-0001.xml");
     let file = file.to_string_lossy();
-    // A run that writes fewer files than an earlier run leaves stale files, and names them.
+    // A run that writes fewer files than an earlier run does not remove the remaining files, but names them.
     let template = &*template;
     let arguments = ["--to", "marcxml", "--overwrite", "--split"];
     for (split, stale) in [
@@ -289,7 +289,7 @@ fn damage_is_listed_and_spares_the_other_records() {
     let mut odd = record("x");
     odd.fields
         .push(Field::data(b"500", "1", [("a", "\u{1B}[2J")]));
-    // Leader positions 9 to 11 are changed in the encoded record, because the writer would correct them.
+    // Leader positions 9 to 11 are changed after encoding, because the writer would correct them.
     let mut odd = iso2709::encode(&odd).expect("short");
     odd[9..12].copy_from_slice(b" 31");
     let odd = String::from_utf8(odd).expect("UTF-8");

@@ -1,5 +1,5 @@
-//! Tests of `z3950 convert` on files with every tenth record damaged, from every form to every form: all other records must be
-//! converted, in order.
+//! Tests of `z3950 convert` on files in which every tenth record is damaged, from every format to every format. All other records
+//! must be converted, in order.
 
 use bytes::Bytes;
 use z3950_marc::Field;
@@ -37,7 +37,8 @@ fn audit_a5_real_records_between_damaged_ones_in_every_form() {
             let found = iso2709::parse(octets).expect("a record").record;
             to_utf8(&found, &Options::default()).record
         })
-        // Fields are left out if their text looks like a subfield in line form, or has control characters, which XML cannot hold.
+        // Fields are left out if their text looks like a subfield in the line format, or contains control characters, which XML
+        // cannot represent.
         .map(|record| MarcRecord {
             fields: record.fields.into_iter().filter(is_plain).collect(),
             ..record
@@ -95,7 +96,7 @@ fn all_come_through(records: &[MarcRecord]) {
     }
 }
 
-/// Returns a document with every tenth record damaged, and the undamaged records.
+/// Returns a document in which every tenth record is damaged, and the undamaged records.
 fn document<'a>(
     form: Form,
     records: &'a [MarcRecord],
@@ -113,7 +114,7 @@ fn document<'a>(
                 .take_while(|octet| **octet == b'\n')
                 .count();
             let length = written.len() - line_ends;
-            // This cuts off the last octet, or all but a third of the record.
+            // This cuts off the last octet, or two thirds of the record.
             written.truncate([length - 1, length / 3][random.below(2)]);
         } else {
             written.extend(form.between().as_bytes());
@@ -132,7 +133,7 @@ fn missing(output: &[u8], healthy: &[&MarcRecord], to: Form) -> Vec<String> {
     for record in healthy {
         let mut written = Vec::new();
         to.write(record, &mut written).expect("short");
-        // The leader contains lengths, which depend on the form, so records are compared from the first field on.
+        // The leader contains lengths, which depend on the format, so records are compared from the first field on.
         let wanted = match to {
             Form::Marc => iso2709_fields(&written),
             Form::MarcXml | Form::MarcXchange => after(&written, b"</leader>"),
@@ -193,7 +194,7 @@ fn made(number: usize) -> MarcRecord {
         .record
 }
 
-/// Converts the same file with yaz-marcdump, for comparison.
+/// For comparison, yaz-marcdump converts the same file.
 #[test]
 fn audit_a5_yaz_marcdump_finds_fewer() {
     let Some(program) = find("yaz-marcdump") else {

@@ -1,5 +1,5 @@
-//! Compares danMARC conversions with yaz-marcdump: control fields with subfields, and danMARC's character set, in both
-//! directions.
+//! Compares conversions of danMARC records with those of yaz-marcdump: control fields with subfields, and danMARC's character
+//! set, in both directions.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use z3950_tests::peer::find;
 use z3950_tests::program::z3950;
 use z3950_tests::surroundings::command;
 
-/// Returns a record with these indicator and identifier lengths in its leader.
+/// Returns a record whose leader states these indicator and identifier lengths.
 fn record(indicators: u8, identifiers: u8, fields: &[(&str, &[u8])]) -> Vec<u8> {
     let (mut directory, mut body) = (String::new(), Vec::new());
     for (tag, octets) in fields {

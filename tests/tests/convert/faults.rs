@@ -1,4 +1,4 @@
-//! Tests of `z3950 convert` with errors in the input, in the arguments or of the machine.
+//! Tests of `z3950 convert` with errors in the input or in the arguments, and with errors of the machine.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -166,7 +166,7 @@ fn audit_a5_characters_that_are_lost_are_a_fault() {
     assert!(latin.stdout.contains("Qur?an ?"), "{latin:?}");
     let words = "2 characters are not in ISO-8859-1 and are written as ?: \u{2BE} (U+02BE), \u{2C7F} (U+2C7F)";
     assert!(latin.stderr.contains(words), "{latin:?}");
-    // In MARC-8, the character is written as a numeric character reference (MARC 21), which is decoded when it is read back.
+    // In MARC-8, the character is written as a numeric character reference (MARC 21). Reading the record decodes it again.
     let marc8 = to("marc-8");
     assert_eq!(marc8.code, Some(0), "{marc8:?}");
     assert!(marc8.stdout.contains("&#x2C7F;"), "{marc8:?}");

@@ -1,5 +1,5 @@
-//! Validates the output of `convert` and of the crosswalks with other programs: all real records and the records of the
-//! tests are converted between all pairs of forms.
+//! Validates the output of `convert` and of the crosswalks with other programs. All real records and the records of the tests are
+//! converted from each format to each format.
 
 use std::path::{Path, PathBuf};
 
@@ -15,12 +15,12 @@ use z3950_tests::surroundings::command;
 use crate::convert::readers::{Counts, Written, by_schema, by_scripts, by_yaz, lines_by_yaz};
 use crate::convert::{files, records};
 
-/// The forms that are read and written.
+/// The formats that are read and written.
 const FORMS: [&str; 6] = ["marc", "marcxml", "marcxchange", "json", "mrk", "line"];
 /// The demo catalogue, which many tests search.
 const BOOKS: &str = include_str!("../../../server/src/memory/demo/books.mrk");
 
-/// Converts a file to a form, and writes the result next to it.
+/// Converts a file to a format, and writes the result to the same folder.
 fn convert(from: &Path, form: &str, codes: &[i32]) -> PathBuf {
     let name = from.file_name().unwrap_or_default().to_string_lossy();
     let to = from.with_file_name(format!("{name}.{form}"));
@@ -43,7 +43,7 @@ fn convert(from: &Path, form: &str, codes: &[i32]) -> PathBuf {
     to
 }
 
-/// Returns a record with unusual leaders, text and order of fields.
+/// Returns a record with an unusual leader, unusual text and an unusual order of fields.
 fn odd() -> Vec<u8> {
     let record = MarcRecord {
         leader: Leader(*b"00000nam axx00000 zzabcd"),
@@ -96,7 +96,7 @@ fn all_pairs_of_forms_are_valid_to_others() {
     let mut pairs = 0;
     let in_lines = lines_by_yaz(&convert(&source, "marc", &[0]));
     for input in FORMS {
-        // In the line form, some text looks like the beginning of a subfield, which is reported with exit code 8.
+        // In the line format, some text looks like the beginning of a subfield. This is reported with exit code 8.
         let code = |form| if form == "line" { 8 } else { 0 };
         let from = convert(&source, input, &[code(input)]);
         for form in FORMS.into_iter().chain(["csv"]) {
@@ -109,7 +109,7 @@ fn all_pairs_of_forms_are_valid_to_others() {
             written.push(Written {
                 form,
                 path,
-                // In the line form, text such as ` $5 ` is a subfield.
+                // In the line format, text such as ` $5 ` is read as a subfield.
                 is_compared: input != "line",
             });
         }
@@ -127,7 +127,7 @@ fn mods_is_valid_to_others() {
     for octets in &records {
         let parsed = iso2709::parse(&octets.clone().into()).expect("a record");
         let readable = to_utf8(&parsed.record, &Options::default());
-        // The schema has version 3.4. The elements in use have not changed since, so only the version is replaced.
+        // The schema is that of version 3.4. The elements in use have not changed since, so only the version number is replaced.
         document.push_str(&to_mods(&readable.record).replace("\"3.7\"", "\"3.4\""));
     }
     document.push_str("</modsCollection>\n");
@@ -138,8 +138,8 @@ fn mods_is_valid_to_others() {
     counts.report(&format!("{} records in MODS", records.len()));
 }
 
-/// The fill character of UNIMARC is kept as an indicator in MARCXML, as in yaz-marcdump and pymarc. It is reported,
-/// but not as a loss.
+/// MARCXML preserves the fill character of UNIMARC as an indicator, as in yaz-marcdump and pymarc. The fill character is
+/// reported, but not as a loss.
 #[test]
 fn a_fill_character_stays_an_indicator() {
     let folder = tempfile::tempdir().expect("a directory");
@@ -170,7 +170,7 @@ fn a_fill_character_stays_an_indicator() {
     }
 }
 
-/// Tests every octet in every position of the leader, in one file; the output is valid in every form.
+/// Tests every octet in every position of the leader, in one file. The output must be valid in every format.
 #[test]
 fn audit_r_a6_leaders_of_all_octets_are_valid_to_others() {
     let folder = tempfile::tempdir().expect("a directory");
@@ -204,7 +204,7 @@ fn audit_r_a6_leaders_of_all_octets_are_valid_to_others() {
         let from = convert(&source, input, &[0, 8]);
         for form in FORMS {
             let path = convert(&from, form, &[0, 8]);
-            // In the line form, yaz-marcdump recognises a leader only by its appearance.
+            // In the line format, yaz-marcdump recognises a leader only by its appearance.
             if form != "line" {
                 by_yaz(form, &path, expected, &mut counts);
             }
@@ -223,7 +223,7 @@ fn audit_r_a6_leaders_of_all_octets_are_valid_to_others() {
     counts.report(&format!("{expected} leaders"));
 }
 
-/// Tests every control character in every form, in input and output: each is reported, and no output is invalid.
+/// Tests every control character in every format, in input and output. Each of them is reported, and all output is valid.
 #[test]
 fn control_characters_are_valid_to_others() {
     let folder = tempfile::tempdir().expect("a directory");

@@ -1,5 +1,4 @@
-//! Tests of stand-alone MARCXML, parsed with namespaces: as servers send it, and within OPAC records and task
-//! packages.
+//! Tests of the namespaces of MARCXML that servers send: as a complete record, and within OPAC records and task packages.
 
 use quick_xml::events::Event;
 use quick_xml::name::ResolveResult;
@@ -8,7 +7,7 @@ use z3950_tests::program::{z3950, z3950_fed};
 
 const SLIM: &str = "http://www.loc.gov/MARC21/slim";
 
-/// Counts the MARCXML elements in a text, separately in the MARCXML namespace and outside of it.
+/// Counts the elements of MARCXML in a text: those in the MARCXML namespace, and those outside it.
 fn elements(text: &str) -> (usize, usize) {
     let mut reader = NsReader::from_str(text);
     let (mut within, mut without) = (0, 0);

@@ -1,4 +1,4 @@
-//! Tests of the files that `z3950 convert` writes: the form given by the file extension, missing inputs, signals.
+//! Tests of the files that `z3950 convert` writes: the format given by the file extension, missing inputs, and signals.
 
 use std::io::Write;
 use std::path::Path;
@@ -10,7 +10,7 @@ use z3950_tests::surroundings::command;
 
 const RECORD: &str = "=LDR  00000nam a2200000 a 4500\n=001  one\n=245  10$aTitle\n\n";
 
-/// A number of records that exceeds the buffers of a pipe and of the program.
+/// A number of records that is too large for the buffers of a pipe and of the program.
 const MANY: usize = 40_000;
 
 #[test]
@@ -34,7 +34,7 @@ fn the_name_of_the_output_selects_its_form() {
         let written = std::fs::read_to_string(output).expect("text");
         assert!(written.starts_with(begin), "{name}: {written}");
     }
-    // Standard output does not have a name that could select a form.
+    // Standard output does not have a file name that could select a format.
     for (options, begin) in [(&[][..], "00000nam"), (&["--to", "marcxml"], "<?xml")] {
         let ran = z3950_fed([&["convert", "-o", "-"], options].concat(), RECORD);
         assert_eq!(ran.code, Some(0), "{ran:?}");
@@ -149,7 +149,7 @@ fn a_second_signal_ends_the_program_at_once() {
     let mut octet = [0];
     std::io::Read::read_exact(&mut &reader, &mut octet).expect("it writes");
     let deadline = Instant::now() + Duration::from_secs(30);
-    // Signals may be merged, so the signal is sent until the program ends.
+    // Signals may be merged with earlier ones, so the signal is sent repeatedly until the program ends.
     let status = loop {
         send("TERM", &child);
         match child.try_wait().expect("it can be waited for") {

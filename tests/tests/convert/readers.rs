@@ -1,5 +1,5 @@
-//! Validates the output of `convert` with other programs: yaz-marcdump, xmllint with schemas, Python's json and csv, pymarc,
-//! and Perl's MARC::File::MARCMaker. Missing programs are skipped with a message.
+//! Validates the output of `convert` with other programs: yaz-marcdump, xmllint with schemas, Python's json and csv, pymarc, and
+//! Perl's MARC::File::MARCMaker. If a program is missing, its checks are skipped with a message.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
@@ -19,7 +19,7 @@ impl Counts {
         *self.0.entry(reader).or_default() += 1;
     }
 
-    /// Prints the counts on standard error itself, because the test harness captures the output of passing tests.
+    /// Prints the counts directly to standard error, because the test harness captures the output of passing tests.
     pub(super) fn report(&self, what: &str) {
         let counts = self.0.iter();
         let counts: Vec<String> = counts
@@ -51,8 +51,9 @@ pub(super) fn by_yaz(form: &str, path: &Path, expected: usize, counts: &mut Coun
     counts.add("yaz-marcdump");
 }
 
-/// Returns the number of records that yaz-marcdump finds in its own line form of a file in ISO 2709. It can be too high, because
-/// yaz-marcdump takes `/$1` in text, as in links to other scripts, for a subfield, and then continues with the next record.
+/// Returns the number of records that yaz-marcdump finds when it converts a file in ISO 2709 to its line format and reads the
+/// result. The number can be too high: in text such as the links to other scripts, yaz-marcdump mistakes `/$1` for a subfield,
+/// and continues with the next record.
 pub(super) fn lines_by_yaz(marc: &Path) -> usize {
     let lines = marc.with_extension("dumped");
     dumped("marc", marc).map_or(0, |shown| {
@@ -61,7 +62,7 @@ pub(super) fn lines_by_yaz(marc: &Path) -> usize {
     })
 }
 
-/// Returns the records as read by yaz-marcdump, as lines.
+/// Returns the records that yaz-marcdump reads, in the line format.
 fn dumped(form: &str, path: &Path) -> Option<String> {
     let output = command(find("yaz-marcdump")?)
         .args(["-i", form, "-o", "line"])
@@ -90,8 +91,8 @@ fn published(name: &str) -> Option<PathBuf> {
     found
 }
 
-/// Checks with xmllint that the document is valid by our schema of its form and, if it is present, by the schema of the Library
-/// of Congress. The copy of MARC 21 slim does not restrict the leader; ours does.
+/// Checks with xmllint that a document is valid according to our schema for its format and, if it is available, the schema of the
+/// Library of Congress. The latter does not restrict the leader, whereas our schema does.
 pub(super) fn by_schema(form: &str, path: &Path, counts: &mut Counts) {
     let (ours, theirs) = match form {
         "marcxml" => (Some("marc21slim.xsd"), Some("MARC21slim.xsd")),
@@ -110,8 +111,8 @@ pub(super) fn by_schema(form: &str, path: &Path, counts: &mut Counts) {
     }
 }
 
-/// Returns a catalog with files for the schemas that the MODS schema imports, which would otherwise be fetched from
-/// the web.
+/// Returns an XML catalog that maps the schemas imported by the MODS schema to files. Otherwise, they would be fetched from the
+/// web.
 fn catalog(schema: &Path) -> String {
     let file = |name: &str| schema.with_file_name(name).display().to_string();
     let entries = [
@@ -144,7 +145,7 @@ fn by_xmllint(schema: &Path, catalog: Option<&str>, path: &Path) {
         .output()
         .expect("it runs");
     let words = String::from_utf8_lossy(&output.stderr);
-    // The fill character `|` of UNIMARC is kept as an indicator, though only MarcXchange allows it.
+    // The fill character `|` of UNIMARC is preserved as an indicator, although only MarcXchange allows it.
     let is_known = |line: &str| {
         line.contains("attribute 'ind") && line.contains("'|'")
             || line.ends_with("validates")
@@ -157,7 +158,7 @@ fn by_xmllint(schema: &Path, catalog: Option<&str>, path: &Path) {
     assert!(matches!(output.status.code(), Some(0 | 3)), "{words}");
 }
 
-/// Returns the Python interpreter with pymarc or, if there is none, one for json and csv.
+/// Returns a Python interpreter that has pymarc or, if there is none, any Python interpreter.
 pub(super) fn python() -> Option<PathBuf> {
     let folder = std::env::var_os("Z3950_SRU_PYTHON").map(PathBuf::from);
     let program = folder.map(|folder| folder.join("bin/python"));
@@ -167,7 +168,7 @@ pub(super) fn python() -> Option<PathBuf> {
     }
 }
 
-/// A file that `convert` wrote, and whether it must have the same records as the other files.
+/// A file that `convert` has written, and whether its records must be the same as those in the other compared files.
 pub(super) struct Written {
     pub(super) form: &'static str,
     pub(super) path: PathBuf,
@@ -216,7 +217,7 @@ pub(super) fn by_scripts(files: &[Written], expected: usize, counts: &mut Counts
     }
 }
 
-/// Returns a file with the records that Perl's module reads from a file of MARCMaker text.
+/// Writes the records that Perl's module reads from a file of MARCMaker text to another file, and returns its path.
 fn by_perl(path: &Path) -> Option<PathBuf> {
     let program = find("perl")?;
     let output = command(program)

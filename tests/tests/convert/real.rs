@@ -1,4 +1,4 @@
-//! Tests of real records that are converted to every form and back: a field may change only if a form cannot represent it.
+//! Tests of real records that are converted to every format and back. A field may change only if a format cannot represent it.
 
 use std::path::Path;
 
@@ -30,13 +30,13 @@ fn every_record_comes_back_from_every_form() {
     let folder = tempfile::tempdir().expect("a directory");
     for file in files() {
         let mut from = file.clone();
-        // The names do not have an extension, so the content decides the form.
+        // The names do not have an extension, so the format is recognised from the content.
         for (step, form) in ["marcxml", "json", "mrk", "line", "marc"]
             .iter()
             .enumerate()
         {
             let to = folder.path().join(format!("step{step}"));
-            // In line form, text such as ` $5 ` is read as a subfield, so this form is left out of the round trip.
+            // In the line format, text such as ` $5 ` is read as a subfield, so this format is left out of the round trip.
             if *form != "line" {
                 convert(&from, form, &to);
                 from = to;
@@ -55,7 +55,8 @@ fn every_record_comes_back_from_every_form() {
     }
 }
 
-/// Checks that a record that declares UTF-8 keeps its octets, and that other records keep their fields and text.
+/// Checks that the octets of a record that declares UTF-8 are unchanged, and that the fields and text of other records are
+/// unchanged.
 fn compare(before: &Bytes, after: &Bytes) {
     let found = iso2709::parse(before).expect("a record").record;
     let declared = found.leader.character_coding() == b'a' && !is_unimarc(&found);
@@ -74,7 +75,7 @@ fn compare(before: &Bytes, after: &Bytes) {
     assert_eq!(kept(&found), kept(&read));
 }
 
-/// Returns the octets of the leader that no conversion changes. Position 23 is a blank in UNIMARC, and 0 in MARCXML.
+/// Returns the octets of the leader that conversions do not change. Position 23 is a blank in UNIMARC and `0` in MARCXML.
 fn kept(record: &MarcRecord) -> Vec<u8> {
     let leader = record.leader.0.iter().enumerate();
     let kept = leader.filter(|(position, _)| !matches!(position, 0..5 | 9 | 12..17 | 23));

@@ -86,7 +86,8 @@ fn r_f15_fields_are_deleted_and_added() {
             "=852  \\\\$aAnnex",
         ]
     );
-    // A field without contents is also removed. A field that no record has is reported, because it may be a typing error.
+    // A field without subfields is removed too. If no record has one of the fields, a message reports this, because it may be a
+    // typing error.
     let ran = convert(&["--to", "mrk", "--delete", "852$x,777,88X"], BOOKS);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(
@@ -169,8 +170,8 @@ fn r_f15_records_are_sorted() {
     );
 }
 
-/// A sort does not write anything before the last record has been read, so an interrupted sort does not create a file
-/// or change an existing one.
+/// A sort writes nothing until the last record has been read, so an interrupted sort neither creates a file nor changes an
+/// existing one.
 #[test]
 fn r_f15_an_interrupted_sort_leaves_the_output_unchanged() {
     let folder = tempfile::tempdir().expect("a folder");

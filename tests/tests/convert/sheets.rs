@@ -165,7 +165,7 @@ fn r_f15_tables_that_cannot_be_read_are_refused_in_words() {
         assert!(ran.stderr.contains(words), "{words}: {ran:?}");
         assert!(code != 2 || ran.stdout.is_empty(), "{ran:?}");
     }
-    // If the headings of a later file cannot be used, nothing is written, and an old file stays.
+    // If the headings of a later file cannot be used, nothing is written, and an existing output file remains unchanged.
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| folder.path().join(name);
     std::fs::write(path("a.csv"), "title\na\n").expect("written");
@@ -184,7 +184,7 @@ fn r_f15_tables_that_cannot_be_read_are_refused_in_words() {
         std::fs::read_to_string(path("old.mrc")).expect("kept"),
         "old"
     );
-    // An unclosed quotation mark would turn all following rows into one.
+    // An unclosed quotation mark would merge all following rows into one.
     let endless = format!("title,isbn\n\"a,1\n{}", "b,2\n".repeat(5_000_000));
     let ran = of_table("x.csv", endless.as_bytes(), &[]);
     assert_eq!(ran.code, Some(2), "{:?}", ran.stderr);
@@ -194,7 +194,7 @@ fn r_f15_tables_that_cannot_be_read_are_refused_in_words() {
         "{:?}",
         ran.stderr
     );
-    // Other forms do not have columns.
+    // Other formats do not have columns.
     let ran = convert(
         &["--map", "a=title"],
         "=LDR  00000nam a2200000 a 4500\n=001  x\n",
@@ -205,7 +205,7 @@ fn r_f15_tables_that_cannot_be_read_are_refused_in_words() {
     );
 }
 
-/// Converts a file to another one next to it, whose extension determines the form.
+/// Converts a file to another file in the same folder. The extension determines the format.
 fn converted(from: &Path, to: &str, arguments: &[&str]) -> PathBuf {
     let to = from.with_file_name(to);
     let files = [from, Path::new("--overwrite"), Path::new("-o"), &to];
@@ -220,7 +220,7 @@ fn converted(from: &Path, to: &str, arguments: &[&str]) -> PathBuf {
     to
 }
 
-/// Our tables can be read back with the same values, and other programs can read the records that result.
+/// Tables that z3950 has written can be read back with the same values, and other programs can read the resulting records.
 #[test]
 fn r_f15_own_tables_are_read_back_with_the_same_values() {
     let folder = tempfile::tempdir().expect("a folder");

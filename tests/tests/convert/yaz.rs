@@ -13,7 +13,7 @@ use z3950_tests::surroundings::command;
 
 use crate::convert::{files, nfc, records};
 
-/// The records that differ from the output of yaz-marcdump: file, number from 1, reason.
+/// The records that differ from the output of yaz-marcdump, each with its file, its number from 1, and the reason.
 const DIFFERENT: &[(&str, usize, &str)] = &[(
     "loc-original-charsets.mrc",
     192,
@@ -34,7 +34,7 @@ fn text_is_that_of_yaz_marcdump() {
             .unwrap_or_default()
             .to_string_lossy()
             .into_owned();
-        // yaz-marcdump takes one character set per file, so the records of each set are converted separately.
+        // yaz-marcdump accepts only one character set per file, so the records of each character set are converted separately.
         let mut sets: BTreeMap<&str, (Vec<u8>, Numbered)> = BTreeMap::new();
         for (index, octets) in records(&file).iter().enumerate() {
             let record = iso2709::parse(octets).expect("a record").record;
@@ -122,7 +122,8 @@ fn yaz_marcdump_reads_and_writes_the_same_marcxchange() {
     assert_eq!(read.trim_end(), fields.trim_end());
 }
 
-/// Returns the lines of a record without the leader and UNIMARC 100, which contain lengths and the character set.
+/// Returns the lines of a record without the leader and, in UNIMARC, field 100, because these contain lengths and the character
+/// set.
 fn comparable<'a>(lines: &'a str, record: &MarcRecord) -> Vec<&'a str> {
     let unimarc = is_unimarc(record);
     lines

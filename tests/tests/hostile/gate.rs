@@ -1,5 +1,5 @@
-//! Tests the filter for XML from other servers, with mutations of odd records: everything that it accepts is a single
-//! element to a foreign parser too, wherever it is inserted.
+//! Tests the filter for XML from other servers with mutations of unusual records. Whatever it accepts must be a single element
+//! for another parser too, wherever it is inserted.
 
 use std::fmt::Write as _;
 
@@ -74,8 +74,8 @@ const WHOLE: [&str; 16] = [
     "<é xml:lang='é'>é</é>",
 ];
 
-/// Returns a document with one to three changes. Each change inserts markup, before other markup or anywhere, or it
-/// changes, moves or removes octets.
+/// Returns a changed document. Usually, one to three pieces of markup are inserted, most of them before other markup; otherwise,
+/// the octets are mutated.
 fn mutant(random: &mut Random, samples: &[Vec<u8>]) -> Vec<u8> {
     let mut octets = random.pick(samples).clone();
     if random.below(4) == 0 {
@@ -98,14 +98,14 @@ fn mutant(random: &mut Random, samples: &[Vec<u8>]) -> Vec<u8> {
     octets
 }
 
-/// Returns a document with an element in it, and the text that surrounds it in an SRU response.
+/// Returns a document in which an element is surrounded by the text that surrounds it in an SRU response.
 fn around(element: &[u8]) -> Vec<u8> {
     let before = b"<?xml version='1.0' encoding='UTF-8'?>\n<zs:wrap xmlns:zs='urn:wrap'>";
     [before, element, b"</zs:wrap>"].concat()
 }
 
-/// A program that parses documents, each with the name of the one element in it, and reports those that contain
-/// anything else.
+/// A Python program that reads documents, each with the name of the only element that it should contain, and reports documents
+/// that contain anything else.
 const READER: &str = "
 import json, sys, xml.etree.ElementTree
 good = 0
@@ -157,7 +157,7 @@ fn audit_r_x1_mutated_records_are_one_element_or_refused() {
             }
         }
     }
-    // Both outcomes occur often enough to be meaningful.
+    // Both acceptance and refusal occur often enough for the test to be meaningful.
     assert!(
         (count / 10..count * 9 / 10).contains(&accepted),
         "{accepted}"

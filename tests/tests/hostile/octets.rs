@@ -1,5 +1,5 @@
-//! 600,000 random mutations of real APDUs through framing, decoding and the server's session: none may cause a panic, use more
-//! and more memory, or confuse APDU boundaries. The client crate has the same test for its session.
+//! Passes 600,000 random mutations of real APDUs through framing, decoding and the server's session. None of them may cause a
+//! panic, use more and more memory, or confuse the boundaries of APDUs. The client crate has the same test for its session.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use z3950_tests::random::{Random, mutations};
 
 const MAX_APDU_SIZE: usize = 65_536;
 
-/// Returns the fixtures, both unchanged and with every length in the definite form.
+/// Returns the APDUs of the fixtures, both unchanged and with all lengths in the definite form.
 fn samples() -> Vec<Vec<u8>> {
     let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/wire");
     let mut samples = Vec::new();
@@ -33,7 +33,7 @@ fn samples() -> Vec<Vec<u8>> {
     samples
 }
 
-/// Reads APDUs from a stream that arrives in pieces of random size; returns them, and the end of the stream or its error.
+/// Reads APDUs from a stream that arrives in pieces of random size. Returns the APDUs, and an error if the stream ends with one.
 fn frames(octets: &[u8], random: &mut Random) -> (Vec<Bytes>, Result<(), StreamError>) {
     let mut codec = ApduCodec::new(MAX_APDU_SIZE);
     let mut buffer = BytesMut::new();
@@ -93,14 +93,14 @@ fn framing_and_decoding() {
             dump::dump(&mutant);
         }
     }
-    // If fewer octets pass framing and decoding, the mutations are too wild.
+    // If too few octets pass framing and decoding, the mutations change too much.
     assert!(
         framed > 10_000 && decoded > 5_000,
         "{framed} framed, {decoded} decoded"
     );
 }
 
-/// Checks that a decoded value can be encoded and decoded again, printed and, if it has a query, parsed as PQF.
+/// Checks that a decoded value can be encoded and decoded again, and that a query in it can be printed as PQF and parsed again.
 fn check_value(apdu: &Apdu) {
     let encoded = encode(apdu).expect("decoded values can be encoded");
     assert_eq!(
@@ -112,8 +112,8 @@ fn check_value(apdu: &Apdu) {
     if let Apdu::SearchRequest(search) = apdu
         && let Query::Type1(query) | Query::Type101(query) = &search.query
     {
-        // PQF cannot express every query, such as a query with the same attribute twice. But if the PQF can be parsed, printing
-        // the parsed query and parsing it again gives the same query.
+        // PQF cannot represent every query, for example a query with the same attribute twice. If the PQF can be parsed, however,
+        // printing the result and parsing it again must give the same query.
         if let Ok(read) = query.to_string().parse::<RpnQuery>() {
             assert_eq!(read.to_string().parse().as_ref(), Ok(&read), "{query}");
         }

@@ -1,4 +1,4 @@
-//! Odd XML documents, and a server with these documents as its records.
+//! Unusual XML documents, and servers whose records are these documents.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener};
@@ -13,7 +13,7 @@ use z3950_server::backend::{
 };
 use z3950_server::testing::TestServer;
 
-/// A word that occurs in every document. For refused documents, it must not be shown anywhere.
+/// A word that occurs in every document. If a document is refused, the word must not appear anywhere.
 pub(super) const MARK: &str = "FORGED";
 
 /// Returns a MARCXML record with `title` in its title field, and with `rest` after its fields.
@@ -25,10 +25,10 @@ fn marcxml(title: &str, rest: &str) -> String {
     )
 }
 
-/// A document: a description of its oddity, whether it may be returned as a record, and its octets.
+/// A document: a description of what is unusual about it, whether it may be returned as a record, and its octets.
 pub(super) type Document = (&'static str, bool, Vec<u8>);
 
-/// Returns the odd documents.
+/// Returns the unusual documents.
 pub(super) fn documents() -> Vec<Document> {
     let plain = || marcxml("", "");
     let title = |text: &str| marcxml(text, "");
@@ -269,7 +269,7 @@ pub(super) fn odd(is_trusted: bool) -> TestServer {
     builder.limit(|limits| limits.sru_records = 200).start()
 }
 
-/// Starts an HTTP server that answers each request with the body for its first line.
+/// Starts an HTTP server that answers each request with the octets that `answer` returns for its first line.
 pub(crate) fn serve_http(answer: impl Fn(&str) -> Vec<u8> + Clone + Send + 'static) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
@@ -292,7 +292,7 @@ pub(crate) fn serve_http(answer: impl Fn(&str) -> Vec<u8> + Clone + Send + 'stat
     address
 }
 
-/// Returns an HTTP response with this body, after which the connection ends.
+/// Returns an HTTP response with this body. The connection ends after the response.
 pub(crate) fn http_answer(body: &[u8]) -> Vec<u8> {
     let head = format!(
         "HTTP/1.1 200 OK\r\nContent-Type: text/xml\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
@@ -308,8 +308,8 @@ fn number(line: &str, words: &str) -> Option<usize> {
     parts.next()?.parse().ok()
 }
 
-/// Starts an SRU server whose responses contain these documents unchanged. Responses with packing as XML have one record each, so
-/// that a document cannot damage a response with other records.
+/// Starts an SRU server whose responses contain these documents unchanged. If records are packed as XML, each response contains
+/// one record, so that a document cannot damage other records.
 pub(super) fn odd_sru(packing: Packing) -> SocketAddr {
     serve_http(move |line| http_answer(&odd_answer(line, packing)))
 }

@@ -30,7 +30,7 @@ pub(crate) fn init() -> Vec<u8> {
     hex::octets(include_str!("../../fixtures/wire/init-request.hex"))
 }
 
-/// Returns a Search in the database `books`, in the indefinite form, so that the query can have any size.
+/// Returns a Search in the database `books` in the indefinite form, which allows the query to have any size.
 pub(crate) fn search(rpn: &[u8]) -> Vec<u8> {
     let head = "B6 80  8D 01 00  8E 01 01  8F 01 00  90 01 FF  91 01 \"1\"  B2 08 9F 69 05 \"books\"  B5 80  A1 80
         06 07 2A 86 48 CE 13 03 01";
@@ -43,7 +43,7 @@ pub(crate) fn search(rpn: &[u8]) -> Vec<u8> {
 /// A query for the term `x` without attributes.
 pub(crate) const TERM: [u8; 12] = [0xa0, 10, 0xbf, 0x66, 7, 0xbf, 0x2c, 0, 0x9f, 0x2d, 1, b'x'];
 
-/// Returns a query of `levels` operators, nested in their first operands.
+/// Returns a Search whose query has `levels` operators, each nested in the first operand of the one before.
 pub(crate) fn deep_query(levels: usize) -> Vec<u8> {
     let mut rpn = [0xa1, 0x80].repeat(levels);
     rpn.extend(TERM);
@@ -150,7 +150,7 @@ impl Partner {
         self.stream.write_all(octets)
     }
 
-    /// Returns the next APDU; `None` at the end of the connection.
+    /// Returns the next APDU, or `None` at the end of the connection.
     pub(crate) fn next(&mut self) -> io::Result<Option<Apdu>> {
         let mut piece = [0; 4096];
         loop {
@@ -179,8 +179,8 @@ impl Partner {
         }
     }
 
-    /// Closes the sending side; returns the names of all APDUs received until the end of the connection, with the reason of each
-    /// Close.
+    /// Closes the sending side. Returns the names of all APDUs that are received until the connection ends, with the reason of
+    /// each Close.
     pub(crate) fn heard_to_the_end(&mut self) -> io::Result<Vec<String>> {
         // An error means that the server has already ended the connection.
         let _ = self.stream.shutdown(Shutdown::Write);
@@ -221,8 +221,8 @@ impl Process {
         Self { child, address }
     }
 
-    /// Returns the memory of the process in KiB from Linux's `/proc/PID/status`: `VmRSS` is the current value, `VmHWM` the peak.
-    /// `None` on other systems.
+    /// Returns the memory of the process in KiB from `/proc/PID/status` on Linux: the current value for the row `VmRSS`, or the
+    /// peak for `VmHWM`. Returns `None` on other systems.
     pub(crate) fn memory(&self, row: &str) -> Option<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
         let line = status.lines().find_map(|line| line.strip_prefix(row))?;

@@ -1,5 +1,5 @@
-//! Connections that break the rules of Z39.50-2003 §3 and §4: the server must end or answer each connection, and still answer
-//! another client afterwards.
+//! Tests with connections that break the rules of Z39.50-2003 §3 and §4. The server must end or answer each connection, and must
+//! then still answer another client.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -18,7 +18,8 @@ fn server() -> TestServer {
         .start()
 }
 
-/// Sends octets in a session, compares the answers after the InitResponse, and checks that another client is still answered.
+/// Sends octets in a session, compares the answers after the InitResponse with the expected ones, and checks that another client
+/// is still answered.
 fn check(address: SocketAddr, what: &str, octets: &[u8], expected: &[&str]) {
     let mut partner = Partner::open(address).expect("a session");
     // An error means that the server has refused the octets before reading all of them.
@@ -127,7 +128,7 @@ fn fixture(name: &str) -> Vec<u8> {
     hex::octets(&text.unwrap_or_else(|error| panic!("{name}: {error}")))
 }
 
-/// Returns `levels` values, each nested in the previous one.
+/// Returns an APDU with `levels` values, each of which contains the next one.
 fn nested(levels: usize) -> Vec<u8> {
     let mut octets = vec![0xb6, 0x80];
     octets.extend([0x30, 0x80].repeat(levels));
@@ -135,7 +136,7 @@ fn nested(levels: usize) -> Vec<u8> {
     octets
 }
 
-/// A-35, L-5.1: APDUs at the default size limits, and APDUs that are one octet longer.
+/// A-35, L-5.1: APDUs of the default maximum sizes are accepted, and APDUs that are one octet longer are refused.
 #[test]
 fn a_35_apdus_are_taken_up_to_the_default_sizes() {
     let server = server();
@@ -193,7 +194,7 @@ fn a_trickle_ends_at_the_limit() {
         .database("books", [record("id1", "Emma")])
         .limit(|limits| limits.apdu_size = 4_096)
         .start();
-    // All pieces together are sixteen times the limit.
+    // The pieces add up to sixteen times the limit.
     let piece = hex::octets("04 3E").into_iter().chain([b'x'; 62]);
     let piece: Vec<u8> = piece.collect();
     let endless = [&[0xb6, 0x80][..], &piece.repeat(1_024)].concat();
@@ -290,7 +291,7 @@ fn half_open_connections_give_way() {
     for partner in &mut inside {
         partner.ask().expect("open sessions are answered");
     }
-    // While all connections have sessions, another client waits until one of them ends.
+    // While all permitted sessions are open, another client has to wait until one of them ends.
     inside.push(Partner::open(server.addr()).expect("the last session"));
     let mut outside = connect();
     outside.send(&init()).expect("taken");
@@ -357,7 +358,7 @@ fn connections_may_be_reset() {
     for _ in 0..200 {
         let mut partner = Partner::connect(server.addr()).expect("connects");
         partner.send(&init()).expect("taken");
-        // Dropping a connection with unread octets resets it.
+        // If a connection is dropped before its octets have been read, it is reset.
         partner.stream.peek(&mut [0]).expect("an answer");
     }
     answers(server.addr(), "200 resets");
@@ -386,7 +387,7 @@ fn memory_stays_within_bounds() {
         answers(server.address, "hostile octets");
     }
     let after = server.memory("VmHWM:").expect("reported before");
-    // Each of the twenty connections needs 1 MiB for the largest APDU, and as much for the decoded value.
+    // Each of the twenty connections needs 1 MiB for an APDU of the maximum size, and the same amount for the decoded value.
     assert!(
         after - before < 40 << 10,
         "{before} KiB before, {after} KiB after"

@@ -1,5 +1,5 @@
-//! Slow searches (Z39.50-2003 §3.2.6.2): the client can cancel a search, the server stops it at its time limit, and other clients
-//! do not have to wait for it.
+//! Tests of slow searches (Z39.50-2003 §3.2.6.2). The client can cancel a search, the server stops it at its time limit, and
+//! other clients do not have to wait for it.
 
 use std::time::Duration;
 
@@ -65,7 +65,7 @@ fn cancel() -> Vec<u8> {
     encode(&cancel.into()).expect("encodes")
 }
 
-/// Reads the next answer; returns the condition of its diagnostic, or `None` if the search succeeded.
+/// Reads the next answer. Returns the condition of its diagnostic, or `None` if there is no diagnostic.
 fn condition(partner: &mut Partner) -> Option<i64> {
     match partner.next().expect("an answer") {
         Some(Apdu::SearchResponse(response)) => match response.records.as_ref() {
@@ -110,7 +110,7 @@ fn slow_searches_do_not_delay_other_clients() {
     for _ in 0..20 {
         quick.ask().expect("an answer");
     }
-    // No slow search has been answered yet, so all of them were running in the meantime.
+    // No slow search has been answered yet, so all of them were running while the quick one was answered.
     for partner in &slow {
         partner.stream.set_nonblocking(true).expect("can be asked");
         let answered = partner.stream.peek(&mut [0]);

@@ -1,5 +1,6 @@
-//! A server that is killed during updates: the file of `--save` and its journal must contain complete updates only, including all
-//! that were confirmed, and the next server must continue from them. `tests/benches/durability.rs` repeats this 500 times.
+//! Tests of a server that is killed during updates. The file of `--save` and its journal must contain only complete updates,
+//! including all updates that were confirmed, and the next server must continue from there. `tests/benches/durability.rs` repeats
+//! this 500 times.
 
 use std::path::Path;
 
@@ -13,11 +14,11 @@ use z3950_tests::surroundings::command;
 
 use super::partner::{Partner, Process, TITLE, insert};
 
-/// The number of records inserted by one update. After the server is killed, the file must have all or none of them.
+/// The number of records that one update inserts. After the server has been killed, the file must contain all or none of them.
 const TOGETHER: usize = 3;
 
-/// Folds the journal into the file; returns the number of complete updates in it. Asserts that the file has the records of the
-/// first updates, in order.
+/// Folds the journal into the file, and returns the number of complete updates in the file. Panics unless the file contains the
+/// records of the first updates in order.
 fn steps(file: &Path) -> usize {
     let ran = run(command(path("z3950d")).arg("--fold").arg(file), "");
     assert!(ran.code == Some(0) || !file.exists(), "{ran:?}");
@@ -42,7 +43,7 @@ fn steps(file: &Path) -> usize {
     count / TOGETHER
 }
 
-/// Returns the record with this number as it is read back from the file.
+/// Returns the record with this number in the form in which it is read back from the file.
 fn kept(number: usize) -> MarcRecord {
     let record = record(&format!("id{number}"), &TITLE.repeat(50));
     read(iso2709::encode(&record).expect("fits"))

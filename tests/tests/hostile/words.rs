@@ -18,10 +18,10 @@ use z3950_tests::surroundings::command;
 
 use crate::hostile::odd::{http_answer, serve_http};
 
-/// Text that changes colours, rings the bell, erases, changes the direction of writing, and forges lines.
+/// Text that changes colours, rings the bell, erases text, changes the writing direction, and imitates log lines.
 const EVIL: &str = "evil \u{1b}[31m\u{7}\u{9b}2J\u{202e}\u{2066}\r\nz3950d: forged\n2026-01-01T00:00:00Z  INFO forged\r\u{2028}";
 
-/// Starts a target that has this text as its name, and ends each session with it.
+/// Starts a target whose implementation name is this text, and which ends each session with a Close that contains it.
 fn closing() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
@@ -50,7 +50,7 @@ fn closing() -> SocketAddr {
     address
 }
 
-/// A database that refuses each search with [`EVIL`], unescaped.
+/// A database that refuses each search with a diagnostic that contains [`EVIL`] unescaped.
 struct Refusing;
 
 impl Backend for Refusing {
@@ -65,8 +65,8 @@ impl Backend for Refusing {
     }
 }
 
-/// Starts an SRU server that refuses searches in one database with [`EVIL`], and in another database returns this
-/// text in place of a record.
+/// Starts an SRU server that refuses searches in one database with [`EVIL`], and returns a diagnostic with this text in place of
+/// a record in another database.
 fn of_sru() -> SocketAddr {
     let diagnostic = format!(
         "<d:diagnostic xmlns:d='http://www.loc.gov/zing/srw/diagnostic/'><d:uri>info:srw/diagnostic/1/2</d:uri>\
@@ -92,7 +92,7 @@ fn of_sru() -> SocketAddr {
     })
 }
 
-/// Checks requests of all kinds: they must return the record of the valid target, whatever the other targets send.
+/// Checks requests of all kinds. They must return the record of the valid target, no matter what the other targets send.
 fn check_requests(address: SocketAddr) {
     let get = |request: &str| {
         let mut stream = TcpStream::connect(address).expect("a server");
@@ -127,13 +127,13 @@ fn check_requests(address: SocketAddr) {
     }
 }
 
-/// Checks that no line of the messages of `z3950` is from a target.
+/// Checks that no line in the messages of `z3950` was written by a target.
 fn check_client(stderr: &str) {
     let is_own = |line: &str| !line.starts_with("z3950d: ") && !line.starts_with("2026-01-01");
     check("z3950", &stderr.replace('\t', " "), is_own);
 }
 
-/// Checks that every line begins like a line of the program, and does not contain anything that affects other lines.
+/// Checks that every line was written by the program, and does not contain characters that affect other lines.
 fn check(what: &str, log: &str, is_own: impl Fn(&str) -> bool) {
     for line in log.lines() {
         assert!(is_own(line), "{what}: {line:?} in {log}");
@@ -191,7 +191,7 @@ fn audit_r_x2_no_word_of_a_target_begins_a_line_of_a_log() {
     }
 }
 
-/// Starts a `z3950d` whose standard error and logs are files in a folder; returns it with its address.
+/// Starts a `z3950d` that writes its standard error and its logs to files in a folder. Returns its address and the process.
 fn daemon(folder: &Path, verbosity: &str) -> (SocketAddr, std::process::Child) {
     let at = |name: &str| folder.join(name).display().to_string();
     let stderr = std::fs::File::create(folder.join("stderr")).expect("a file");

@@ -1,6 +1,6 @@
-//! Tests XML from other servers in everything that is sent out: SRU responses, Z39.50 records, the page and the gateway. Only a
-//! single well-formed element may be part of an answer; everything else becomes a diagnostic in place of its record, and no
-//! record of another source is affected.
+//! Tests XML from other servers in everything that is sent on: SRU responses, Z39.50 records, the web page and the gateway. Only
+//! a single well-formed element may become part of an answer. Everything else is replaced with a diagnostic in place of its
+//! record, and no record from another source is affected.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -20,8 +20,8 @@ use z3950_tests::surroundings::command;
 
 use crate::hostile::odd::{Document, MARK, documents, odd, odd_sru};
 
-/// Starts a server with the page and the gateway, whose database is a union of three targets: the hostile one, and one before and
-/// one after it. Returns the server and the other two targets.
+/// Starts a server with the web page and the gateway. Its database is a union of three targets: the hostile one, one before it
+/// and one after it. Returns the server, and the other two targets.
 fn union(hostile: String, is_merged: bool) -> (TestServer, [TestServer; 2]) {
     let count = documents().len();
     let good = ["a", "b"].map(|name| {
@@ -77,7 +77,7 @@ fn joined(mut body: &[u8]) -> Vec<u8> {
     all
 }
 
-/// Answers that other programs parse at the end of the test.
+/// A collection of answers that other programs parse at the end of the test.
 struct Answers {
     folder: TempDir,
     count: usize,
@@ -117,7 +117,7 @@ import sys, xml.etree.ElementTree
 for path in sys.argv[1:]: xml.etree.ElementTree.parse(path)
 ";
 
-/// Returns each combination of SRU version and record packing: the parameters that request it, and the packing.
+/// Returns each combination of SRU version and record packing, as the parameters that request it and the packing.
 fn forms() -> impl Iterator<Item = (String, Packing)> {
     let versions = ["1.1", "1.2", "2.0"].into_iter();
     versions.flat_map(|version| {
@@ -161,7 +161,7 @@ fn answer(
     found
 }
 
-/// Checks that the record of a document is as expected.
+/// Checks that the record of a document is the document or, if the document must be refused, a diagnostic.
 fn check_record(record: &SruRecord, (name, is_sound, _): &Document, place: &str) {
     let data = String::from_utf8_lossy(&record.data);
     if *is_sound {
@@ -212,7 +212,7 @@ fn audit_r_x1_odd_records_of_a_backend_forge_nothing() {
                 }
             }
         }
-        // Not even the valid record can be sent as Dublin Core.
+        // The valid record cannot be sent as Dublin Core either.
         let path = format!("/cat?{parameters}&query=odd-{sound}&recordSchema=dc");
         let body = String::from_utf8_lossy(&get(&server, &path, "*/*")).into_owned();
         assert!(body.contains("info:srw/diagnostic/1/66"), "{body}");
@@ -270,8 +270,7 @@ fn audit_r_x1_a_hostile_target_is_a_diagnostic_among_the_records_of_others() {
     check_page(&server, &documents);
 }
 
-/// Checks that a Z39.50 client gets the records of the other targets in all syntaxes, and no text of the refused
-/// records.
+/// Checks that a Z39.50 client receives the records of the other targets in all syntaxes, and no text of the refused records.
 fn check_z3950(server: &TestServer, check: impl Fn(&Document, &Result<Record, Error>)) {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     for syntax in [XML, USMARC, OPAC] {
@@ -299,7 +298,7 @@ fn check_z3950(server: &TestServer, check: impl Fn(&Document, &Result<Record, Er
     }
 }
 
-/// The faults that an SRU client repairs. Records with these faults are kept.
+/// The names of the documents whose errors an SRU client repairs. The records are not refused.
 const MENDED: [&str; 2] = ["a bare &", "an & before a blank"];
 
 #[test]
@@ -340,7 +339,7 @@ fn audit_r_x1_a_hostile_target_of_sru_is_a_diagnostic_among_the_records_of_other
     }
 }
 
-/// Checks that the page and the gateway show the records of the other targets, and no text of the refused records.
+/// Checks that the web page and the gateway show the records of the other targets, and no text of the refused records.
 fn check_page(server: &TestServer, documents: &[Document]) {
     for (at, (name, is_sound, _)) in documents.iter().enumerate() {
         let path = format!("/search?q=shared&target=union&at={}", 3 * at + 2);
@@ -404,8 +403,8 @@ fn audit_r_x1_odd_records_are_merged_with_none() {
                 .iter()
                 .filter(|(_, is_sound, _)| *is_sound)
                 .count();
-            // Over SRU, the hostile target sends all records in one document, which cannot be parsed, so the marks are not
-            // counted.
+            // Over SRU, the hostile target sends all records in one document that cannot be parsed, so the number of marks is not
+            // checked.
             assert!(is_sru || count(MARK) <= sound, "{path}: {}", count(MARK));
             let both = texts.iter().filter(|text| text.contains(MARK));
             assert_eq!(both.filter(|text| text.contains("Shared a")).count(), 0);
