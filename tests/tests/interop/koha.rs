@@ -1,4 +1,4 @@
-//! Tests of `z3950d` in front of a real node with an index like Koha's.
+//! Tests of `z3950d` in front of a real node with an index in the form that Koha uses.
 
 mod analysis;
 mod brute;
@@ -31,16 +31,16 @@ use z3950_server::backend::{
 use z3950_tests::koha::{Edition, KohaIndex, index as settings};
 use z3950_tests::opensearch::own_index;
 
-/// The maximum number of records of a page.
+/// The maximum number of records that are retrieved at once.
 const PAGE: usize = 200;
 
-/// Opens the index as the database `town`, with the built-in map.
+/// Returns a database `town` for the index, which uses the built-in map.
 fn opened(index: &KohaIndex<'_>) -> CatalogueDatabase {
     let text = CatalogueMap::shipped("koha").expect("a map");
     let map = CatalogueMap::parse(text).expect("a map");
     let address = ClusterAddress::of_catalogue(&index.address()).expect("an address");
     let mut options = CatalogueOptions::new("town", vec![address]);
-    // The long limit lets all shards answer even on a busy machine.
+    // The time limit is long enough for all shards to answer even on a busy machine.
     options.answer_time = Duration::from_secs(120);
     CatalogueDatabase::new(options, Arc::new(map)).expect("no certificates")
 }
@@ -59,7 +59,8 @@ async fn hits(backend: &dyn Backend, pqf: &str) -> Hits {
     found.unwrap_or_else(|why| panic!("{pqf}: {why:?}"))
 }
 
-/// Returns the records of a page, or for each record or the complete page the condition of its diagnostic.
+/// Returns the records at these positions, with the condition of the diagnostic for each record that is not available. If none
+/// can be retrieved, returns the condition of the diagnostic for all of them.
 async fn page(
     backend: &dyn Backend,
     hits: &Hits,
@@ -83,7 +84,7 @@ async fn page(
     Ok(records)
 }
 
-/// Creates an index like another one, with the same documents, but without some fields.
+/// Creates an index with the settings and documents of another index, but without some of its fields.
 fn without_fields<'c>(index: &KohaIndex<'c>, fields: &[&str]) -> KohaIndex<'c> {
     let mut body = settings(Edition::Current, 2);
     // Without this setting, documents would add the missing fields to the mapping.
@@ -98,7 +99,7 @@ fn without_fields<'c>(index: &KohaIndex<'c>, fields: &[&str]) -> KohaIndex<'c> {
     changed(index, &body)
 }
 
-/// Creates an index with these settings and the documents of another one.
+/// Creates an index with these settings and the documents of another index.
 fn changed<'c>(index: &KohaIndex<'c>, body: &Value) -> KohaIndex<'c> {
     let changed = KohaIndex {
         cluster: index.cluster,
@@ -133,7 +134,7 @@ async fn all_records(backend: &dyn Backend, hits: &Hits) -> Vec<MarcRecord> {
     records
 }
 
-/// Returns the numbers that Koha gave the records of a result set, in its order.
+/// Returns the numbers that Koha has given to the records of a result set, in the order of the set.
 async fn all_numbers(backend: &dyn Backend, hits: &Hits) -> Vec<usize> {
     let records = all_records(backend, hits).await;
     records.iter().map(number).collect()

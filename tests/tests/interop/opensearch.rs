@@ -26,7 +26,7 @@ use z3950_tests::opensearch::{Cluster, own_index};
 use z3950_tests::program::{self, Ran, run};
 use z3950_tests::surroundings::command;
 
-/// An index of a test, and a folder with the settings of a `z3950d` for it.
+/// An index for a test, and a folder with the settings with which `z3950d` uses the index.
 struct Home<'c> {
     cluster: &'c Cluster,
     index: String,
@@ -34,7 +34,7 @@ struct Home<'c> {
 }
 
 impl<'c> Home<'c> {
-    /// Creates the folder. The index is not created.
+    /// Creates the folder with settings, but not the index.
     fn new(cluster: &'c Cluster, name: &str) -> Self {
         let home = Self {
             cluster,
@@ -45,7 +45,7 @@ impl<'c> Home<'c> {
         home
     }
 
-    /// Writes the settings, with these lines for the database.
+    /// Writes the settings for the index, with these additional lines for the database.
     fn set(&self, lines: &str) {
         let settings = self.cluster.settings(&self.index, lines);
         std::fs::write(self.settings(), settings).expect("written");
@@ -79,7 +79,8 @@ impl<'c> Home<'c> {
         run(&mut self.command(arguments), "")
     }
 
-    /// Writes a file with records of these numbers; each has a title with a word, and its number as the identifier.
+    /// Writes a file with records that have these numbers. Each record has the number as its identifier, and a title that
+    /// consists of the word and the number.
     fn write(&self, name: &str, word: &str, numbers: impl IntoIterator<Item = usize>) {
         let texts = numbers.into_iter().map(|number| {
             format!("=LDR  00000nam a2200000 a 4500\n=001  {number}\n=245  10$a{word} {number}\n\n")
@@ -87,7 +88,7 @@ impl<'c> Home<'c> {
         self.write_mrk(name, &texts.collect::<String>());
     }
 
-    /// Writes a file with the records of a text of MARCMaker.
+    /// Writes a file with the records of a MARCMaker text.
     fn write_mrk(&self, name: &str, text: &str) {
         let records = mrk::parse_all(text).expect("records");
         let octets = records
@@ -100,7 +101,7 @@ impl<'c> Home<'c> {
         Path::new(self.folder.path()).join(name)
     }
 
-    /// Returns the number of records that a query of the engine finds, such as `t_title:war`.
+    /// Returns the number of records that a query in the engine's syntax finds, such as `t_title:war`.
     fn count(&self, query: &str) -> u64 {
         let path = format!("/{}/_count?q={query}", self.index);
         let (status, answer) = self.cluster.ask("GET", &path, "");
@@ -108,7 +109,7 @@ impl<'c> Home<'c> {
         answer["count"].as_u64().expect("a count")
     }
 
-    /// Returns the names of all indexes that belong to the alias.
+    /// Returns the names of all indexes that z3950d has created for the alias.
     fn indexes(&self) -> Vec<String> {
         let path = format!("/{}-*?expand_wildcards=all", self.index);
         let (status, answer) = self.cluster.ask("GET", &path, "");
@@ -121,7 +122,7 @@ impl<'c> Home<'c> {
             .collect()
     }
 
-    /// Returns the name of the index behind the alias, and its settings.
+    /// Returns the name of the index to which the alias points, and the settings of this index.
     fn state(&self) -> (String, Value) {
         let (status, answer) = self.cluster.ask("GET", &format!("/{}", self.index), "");
         assert_eq!(status, 200, "{answer}");

@@ -1,4 +1,4 @@
-//! Tests of unusual analysis: terms that are removed completely, and synonyms.
+//! Tests of unusual analyses: terms of which nothing remains, and synonyms.
 
 use serde_json::json;
 use z3950_tests::koha::{Edition, KohaIndex, index as settings, made_up, shared_node};
@@ -6,7 +6,7 @@ use z3950_tests::koha::{Edition, KohaIndex, index as settings, made_up, shared_n
 use super::brute::shown;
 use super::{changed, found, opened};
 
-/// A term that the analysis removes completely finds nothing; in a list with other terms, it is ignored.
+/// If nothing remains of a term after analysis, it does not find any records. In a list with other terms, it is ignored.
 #[tokio::test(flavor = "multi_thread")]
 async fn terms_of_which_nothing_is_left_find_nothing() {
     let Some(cluster) = shared_node() else {
@@ -39,7 +39,7 @@ async fn terms_of_which_nothing_is_left_find_nothing() {
     assert_eq!(count("@not @attr 1=4 war @attr 1=4 ½").await, war);
 }
 
-/// Synonyms defined by a site are found in words, phrases and distances, and do not change the results of truncated
+/// Synonyms that a site defines are found in words, phrases and proximity searches. They do not change the results of truncated
 /// words.
 #[tokio::test(flavor = "multi_thread")]
 async fn synonyms_are_found() {

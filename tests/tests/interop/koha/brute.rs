@@ -1,6 +1,6 @@
-//! Answers queries by examining each value of each document, with only the words from the analysis of the index and no other
-//! function of the engine. Combinations of attributes have the same meaning as in the memory backend, except that a value takes
-//! the place of a field or subfield.
+//! Answers queries by examining each value of each document. Of the functions of the engine, only the division of texts into
+//! words is used. Combinations of attributes have the same meaning as in the memory backend, except that values take the place of
+//! fields and subfields.
 
 mod pattern;
 
@@ -55,7 +55,7 @@ impl Asked {
     }
 }
 
-/// The access points of text: the Use attribute, and Koha's fields.
+/// The access points that are searched as text, each with its Use attribute and Koha's fields.
 pub(super) const ACCESS: &[(i64, &[&str])] = &[
     (1, &["personal-name"]),
     (4, &["title", "title-no-punctuation"]),
@@ -68,7 +68,7 @@ pub(super) const ACCESS: &[(i64, &[&str])] = &[
     (1018, &["publisher"]),
 ];
 
-/// The Use attribute of notes, in which only words are searched.
+/// The Use attribute of notes, which are only searched for words.
 pub(super) const NOTE: i64 = 63;
 
 /// Returns Koha's fields of an access point.
@@ -99,14 +99,14 @@ pub(super) enum Tree {
     Near(Near),
 }
 
-/// Two words of one access point at a distance.
+/// Two words that must occur at a certain distance in the same access point.
 #[derive(Clone, Debug)]
 pub(super) struct Near {
     pub(super) left: Asked,
     pub(super) right: Asked,
     pub(super) distance: usize,
     pub(super) is_ordered: bool,
-    /// The relation of the distance: 1 is less than, 2 is less than or equal, 3 is equal.
+    /// The relation between the actual and the given distance: 1 for less than, 2 for less than or equal, 3 for equal.
     pub(super) relation: i64,
 }
 
@@ -140,7 +140,7 @@ impl Tree {
     }
 }
 
-/// A way in which the index splits a text, named by a field that uses it.
+/// A way in which the index divides a text. Each way is represented by a field that uses it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Alphabet {
     Words,
@@ -163,13 +163,13 @@ impl Alphabet {
 /// Answers queries by brute force over the documents of an index.
 pub(super) struct Brute<'i, 'c> {
     index: &'i KohaIndex<'c>,
-    /// The words of all texts that were split.
+    /// The words of all texts that have been divided so far.
     known: RefCell<BTreeMap<(Alphabet, String), Vec<String>>>,
 }
 
-/// The maximum number of texts that the index splits in one request.
+/// The maximum number of texts that are divided in one request to the index.
 const MOST_TEXTS: usize = 100;
-/// A separator word between texts that are split together.
+/// A word that separates texts that are divided together.
 const BETWEEN: &str = "zqxj";
 
 impl<'i, 'c> Brute<'i, 'c> {
@@ -190,7 +190,7 @@ impl<'i, 'c> Brute<'i, 'c> {
         brute
     }
 
-    /// Requests the words of texts from the index.
+    /// Requests the division of texts into words from the index, and stores the words.
     fn divide(&self, alphabet: Alphabet, texts: &[&str]) {
         let mut known = self.known.borrow_mut();
         for texts in texts.chunks(MOST_TEXTS) {
@@ -219,7 +219,7 @@ impl<'i, 'c> Brute<'i, 'c> {
         self.words(alphabet, text).concat()
     }
 
-    /// Returns the documents one of whose values in the fields is accepted.
+    /// Returns the documents in which at least one value of the fields is accepted.
     fn having(&self, fields: &[&str], accepts: impl Fn(&str) -> bool) -> Numbers {
         let documents = shown(self.index).filter(|document| {
             let mut values = fields.iter().flat_map(|field| document.values(field));
@@ -239,7 +239,7 @@ impl<'i, 'c> Brute<'i, 'c> {
         }
     }
 
-    /// Returns the documents with two words at a distance in one value.
+    /// Returns the documents in which two words occur at a certain distance in one value.
     fn near(&self, near: &Near) -> Numbers {
         let [left, right] = [&near.left, &near.right].map(|asked| {
             let words = self.patterns(Alphabet::Words, asked);
@@ -273,7 +273,7 @@ impl<'i, 'c> Brute<'i, 'c> {
         })
     }
 
-    /// Returns the values of fields in the order of an index that folds them, each with the number of documents.
+    /// Returns the folded values of fields in the order in which the index lists them, each with the number of documents.
     pub(super) fn list(&self, fields: &[&str], within: Option<&Numbers>) -> Vec<(String, usize)> {
         let mut counts: BTreeMap<String, Numbers> = BTreeMap::new();
         let documents = shown(self.index)
@@ -290,7 +290,7 @@ impl<'i, 'c> Brute<'i, 'c> {
             .collect()
     }
 
-    /// Returns a text as a key of a list.
+    /// Returns a text in the form that it has in a list.
     pub(super) fn key(&self, text: &str) -> String {
         self.whole(Alphabet::Key, text)
     }
@@ -357,9 +357,9 @@ impl<'i, 'c> Brute<'i, 'c> {
         })
     }
 
-    /// Returns the documents that a word of a list finds; `None` if nothing remains of the word after analysis. The
-    /// index may split it into several words: they must be adjacent if the word is truncated, and otherwise may be
-    /// anywhere in a field.
+    /// Returns the documents that a word of a list finds, or `None` if nothing remains of the word after analysis. The index may
+    /// divide the word into several words. These must be adjacent if the word is truncated; otherwise, they may be anywhere in a
+    /// field.
     fn word(&self, fields: &[&str], asked: &Asked, word: &str) -> Option<Numbers> {
         let asked = Asked {
             term: word.to_owned(),
@@ -383,7 +383,7 @@ impl<'i, 'c> Brute<'i, 'c> {
         sets.reduce(|one, other| &one | &other)
     }
 
-    /// Returns the words of a term, of which only the ends are truncated.
+    /// Returns the words of a term. Truncation applies only to the beginning of the first word and the end of the last one.
     fn patterns(&self, alphabet: Alphabet, asked: &Asked) -> Vec<Pattern> {
         if matches!(asked.truncation, 101 | 104) {
             let words = asked.term.split_whitespace();

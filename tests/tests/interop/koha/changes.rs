@@ -9,7 +9,7 @@ use super::brute::shown;
 use super::served::Home;
 use super::{all_records, hits, number, opened, page, without_fields};
 
-/// Gives an index an alias; another index that had the alias is deleted.
+/// Gives an alias to an index. The index that had the alias before is deleted.
 fn name(cluster: &Cluster, alias: &str, old: Option<&KohaIndex<'_>>, new: &KohaIndex<'_>) {
     let old = old.map(|old| json!({ "remove_index": { "index": old.name } }));
     let new = json!({ "add": { "index": new.name, "alias": alias } });
@@ -19,7 +19,7 @@ fn name(cluster: &Cluster, alias: &str, old: Option<&KohaIndex<'_>>, new: &KohaI
     assert_eq!(status, 200, "{answer}");
 }
 
-/// Returns the index behind an alias.
+/// Returns the index to which an alias points.
 fn behind<'c>(cluster: &'c Cluster, alias: &str) -> KohaIndex<'c> {
     KohaIndex {
         cluster,
@@ -28,7 +28,7 @@ fn behind<'c>(cluster: &'c Cluster, alias: &str) -> KohaIndex<'c> {
     }
 }
 
-/// A record that is deleted after records were presented is replaced by a diagnostic, and other records keep their
+/// If a record is deleted after records were presented, it is replaced with a diagnostic, and the other records keep their
 /// positions.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_record_that_is_gone_is_a_diagnostic_in_its_place() {
@@ -40,7 +40,7 @@ async fn a_record_that_is_gone_is_a_diagnostic_in_its_place() {
     let all = hits(&engine, "@attr 1=1016 @attr 2=103 x").await;
     let before = all_records(&engine, &all).await;
     let again = hits(&engine, "@attr 1=1016 @attr 2=103 x").await;
-    // After a Present beyond the first page, the set keeps its records even if the index changes.
+    // After a Present beyond the first page, the set knows its records, even if the index changes.
     page(&engine, &again, 10, 2).await.expect("records");
     let late = hits(&engine, "@attr 1=1016 @attr 2=103 x").await;
     index.delete(&[number(&before[20])]);
@@ -57,7 +57,7 @@ async fn a_record_that_is_gone_is_a_diagnostic_in_its_place() {
     }
 }
 
-/// A rebuilt index replaces the old one while result sets exist; their records then come from the new index.
+/// If a rebuilt index replaces the old one while result sets exist, their records come from the new index.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_alias_may_move_to_an_index_that_is_built_anew() {
     let Some(cluster) = shared_node() else {
@@ -75,7 +75,7 @@ async fn an_alias_may_move_to_an_index_that_is_built_anew() {
     let numbers: Vec<usize> = records.iter().map(number).collect();
     let expected: Vec<usize> = shown(&new).map(|document| document.number).collect();
     assert_eq!(numbers, expected);
-    // When the alias points to an index with other records, positions that a set does not know yet can no longer be read.
+    // When the alias points to an index with other records, a set cannot return records at positions that it does not know yet.
     let known = hits(&engine, "@attr 1=1016 @attr 2=103 x").await;
     page(&engine, &known, 10, 2).await.expect("records");
     let late = hits(&engine, "@attr 1=1016 @attr 2=103 x").await;
@@ -118,7 +118,8 @@ fn fields_may_be_renamed_while_the_server_runs() {
     name(cluster, &alias, Some(&old), &new);
     let refused = |ran: &Ran| ran.code != Some(0) && ran.stderr.contains("114");
     for query in [
-        // This query would find records, but the server has to notice that the alias points to another index.
+        // This query would find records if the missing field were ignored, so the server has to notice that the alias points to
+        // another index.
         "@or @attr 1=4 war @attr 1=1018 press",
         "@attr 1=21 war",
         "@attr 1=1018 @attr 4=1 press",

@@ -9,7 +9,7 @@ use z3950_tests::koha::{Edition, KohaIndex, made_up, shared_node};
 
 use super::compared::Compared;
 
-/// The queries in PQF, by program.
+/// The queries in PQF, grouped by the program that sends them.
 const QUERIES: [(&str, &[&str]); 9] = [
     (
         "Koha, whose form joins what is filled in",
@@ -27,7 +27,7 @@ const QUERIES: [(&str, &[&str]); 9] = [
             "@and @attr 1=1003 \"tolstoy\" @and @attr 1=21 \"war\" @attr 1=1016 \"peace\"",
             "@or @attr 1=13 \"823\" @attr 1=16 @attr 5=1 \"QA76\"",
             "@and @and @attr 1=4 \"of\" @attr 1=1003 \"müller\" @attr 1=31 \"1999\"",
-            // This query was typed by a user into the last field of the form.
+            // A user typed this query into the last field of the form.
             "@and @attr 1=4 \"war\" @not @attr 1=21 \"history\" @attr 1=54 \"eng\"",
         ],
     ),
@@ -91,7 +91,7 @@ const QUERIES: [(&str, &[&str]); 9] = [
     (
         "Programs of the Library of Congress's users, by the Bath profile",
         &[
-            // Searches by author, title, subject and Any: as keywords, truncated, as exact values, and as first words.
+            // Searches by author, title, subject and Any for keywords, truncated words, exact values, and first words.
             "@attr 1=1003 @attr 2=3 @attr 3=3 @attr 4=2 @attr 5=100 @attr 6=1 \"tolstoy\"",
             "@attr 1=1003 @attr 2=3 @attr 3=3 @attr 4=2 @attr 5=1 @attr 6=1 \"tols\"",
             "@attr 1=1003 @attr 2=3 @attr 3=1 @attr 4=1 @attr 5=100 @attr 6=3 \"Tolstoy, Leo,\"",
@@ -137,8 +137,9 @@ const QUERIES: [(&str, &[&str]); 9] = [
     ),
 ];
 
-/// The queries in the table of differences: identifiers are Koha's numbers, not those of field 001; item types are specific to
-/// Koha; the index does not distinguish fields and subfields; words are not ordered; and there are no regular expressions.
+/// The queries whose answers differ from those of the memory backend, as listed in the table of differences. Identifiers are
+/// Koha's numbers and not those in field 001; item types are specific to Koha; the index does not distinguish fields from
+/// subfields; words have no order; and there are no regular expressions.
 const DIFFERENT: [(&str, Result<bool, i64>); 12] = [
     ("@attr 1=12 \"7\"", Ok(false)),
     ("@attr 1=12 @attr 4=6 \"7\"", Ok(false)),
@@ -157,7 +158,7 @@ const DIFFERENT: [(&str, Result<bool, i64>); 12] = [
     ("@attr 1=4 @attr 4=2 @attr 2=2 \"war\"", Err(117)),
 ];
 
-/// The queries in CQL, as sent by SRU programs.
+/// The queries in CQL that SRU programs send.
 const CQL: &[&str] = &[
     // Zotero and other programs look for a number or a title.
     "bath.isbn=0471000000",
@@ -209,7 +210,7 @@ async fn queries_of_well_known_clients_are_answered() {
     });
     let of_sru = CQL.iter().filter_map(|text| {
         let query = cql::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
-        // An index without attributes is refused before a database is searched.
+        // A query with an index that has no attributes is refused before a database is searched.
         let query = cql::to_rpn(&query, &Properties::default()).ok()?;
         Some(("SRU", *text, query))
     });

@@ -1,6 +1,6 @@
-//! Compares the database with brute force over the records, query by query: every combination of attributes in random samples,
-//! operators, proximity, scans, sorts, facets and counts. A refused query must have the diagnostic of the memory backend, or be
-//! in the table of differences.
+//! Compares the database with brute force over the records, query by query: random combinations of all attributes, operators,
+//! proximity, scans, sorts, facets and counts. If a query is refused, the diagnostic must be that of the memory backend, or must
+//! be in the table of differences.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,8 +15,8 @@ use z3950_tests::random::Random;
 use super::brute::{ACCESS, Asked, Brute, NOTE, Near, Numbers, Tree};
 use super::{all_numbers, opened};
 
-/// The answer to a query: the number of records, with the numbers of the records if there are few, or the condition
-/// of the diagnostic.
+/// The answer to a query: the number of records, together with their numbers if there are few records, or the condition of the
+/// diagnostic.
 type Outcome = Result<(usize, Numbers), i64>;
 
 /// The maximum number of records whose numbers are compared.
@@ -51,7 +51,7 @@ async fn count(backend: &dyn Backend, pqf: &str) -> Result<usize, i64> {
         .map_err(|why| why.condition)
 }
 
-/// Returns random terms with random attributes; each attribute type is on half of the terms.
+/// Returns random terms with random attributes. Each attribute type occurs in about half of the terms.
 fn combinations(
     random: &mut Random,
     values: &BTreeMap<i64, Vec<String>>,
@@ -81,8 +81,8 @@ fn combinations(
     asked
 }
 
-/// Returns a term: a part of a value of the access point or other words, complete or truncated, as written or in
-/// capitals.
+/// Returns a term that consists of a part of a value of the access point or of other words. It may be truncated, and is written
+/// as in the value or in capitals.
 fn term(random: &mut Random, values: &[String]) -> String {
     let value = match random.below(6) {
         0 => random.pick(&WORDS).to_owned().to_owned(),
@@ -108,7 +108,7 @@ fn term(random: &mut Random, values: &[String]) -> String {
     text
 }
 
-/// Returns words of letters, one of which has a mask.
+/// Returns words that consist of letters. One of the words contains a mask.
 fn masked(random: &mut Random) -> String {
     const LETTERS: [&str; 10] = [
         "war",
@@ -137,7 +137,7 @@ fn masked(random: &mut Random) -> String {
     }
 }
 
-/// The catalogue, the memory backend, and brute force over the same documents.
+/// The catalogue, the memory backend and the brute-force search, which have the same documents.
 pub(super) struct Compared<'i, 'c> {
     pub(super) engine: Box<dyn Backend>,
     pub(super) memory: MemoryBackend,
@@ -158,7 +158,8 @@ impl<'i, 'c> Compared<'i, 'c> {
         }
     }
 
-    /// Compares the answers to a term; returns the difference, and whether the query was answered.
+    /// Compares the answers to a term. Returns a description of the difference, if there is one, and whether the query was
+    /// answered.
     async fn compare(&self, asked: &Asked) -> (Option<String>, bool) {
         let pqf = asked.pqf();
         let engine = outcome(&*self.engine, &pqf).await;
@@ -172,7 +173,7 @@ impl<'i, 'c> Compared<'i, 'c> {
     }
 }
 
-/// Returns a term of a kind that is always answered.
+/// Returns a random term of a kind that is never refused.
 fn plain(random: &mut Random) -> Asked {
     // C++ is left out, because truncation could leave only its punctuation.
     let words: Vec<&str> = WORDS.into_iter().filter(|word| *word != "C++").collect();
@@ -189,7 +190,7 @@ fn plain(random: &mut Random) -> Asked {
     asked
 }
 
-/// Returns terms joined by operators.
+/// Returns random terms combined with operators.
 fn joined(random: &mut Random, levels: usize) -> Tree {
     if levels == 0 {
         return Tree::Term(plain(random));
@@ -206,7 +207,7 @@ fn joined(random: &mut Random, levels: usize) -> Tree {
     }
 }
 
-/// Returns two different words, of which one may be truncated, near each other.
+/// Returns two different words near each other, one of which may be truncated.
 fn near(random: &mut Random) -> Near {
     const SINGLE: [&str; 10] = [
         "war",
@@ -236,7 +237,7 @@ fn near(random: &mut Random) -> Near {
     }
 }
 
-/// Returns whether a refusal is in the table of differences.
+/// Returns whether the table of differences contains the refusal of this term with this condition.
 fn is_known(asked: &Asked, condition: i64) -> bool {
     // Words do not have an order, so relations such as "less than" are refused for them.
     condition == 117 && matches!(asked.relation, 1 | 2 | 4 | 5) && asked.structure == 2
@@ -303,7 +304,7 @@ async fn operators_and_distances_find_the_right_records() {
     assert!(finding > 300, "{finding} queries find records");
 }
 
-/// Each form of a number finds its record.
+/// A record can be found by each form of its numbers.
 #[tokio::test(flavor = "multi_thread")]
 async fn numbers_are_found_in_each_form() {
     let Some(cluster) = shared_node() else {

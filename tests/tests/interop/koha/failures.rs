@@ -1,4 +1,4 @@
-//! Tests of a cluster in which a node is killed: missing records are reported, or the search is refused.
+//! Tests of a cluster in which a node is killed. Missing records are reported, or the search is refused.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use z3950_server::backend::{Backend, Composition, DatabaseName, Hits, Retrieve, 
 use z3950_tests::koha::{Edition, KohaIndex, made_up};
 use z3950_tests::opensearch::{Cluster, NodeProgram};
 
-/// Opens an index at the first node of a cluster.
+/// Returns a database for an index at the first node of a cluster.
 fn opened(cluster: &Cluster, index: &str, is_strict: bool) -> CatalogueDatabase {
     let text = CatalogueMap::shipped("koha").expect("a map");
     let map = CatalogueMap::parse(text).expect("a map");
@@ -42,8 +42,8 @@ async fn found(database: &CatalogueDatabase, pqf: &str) -> Result<(usize, bool),
     Ok((found.hits.len(), !words.is_empty()))
 }
 
-/// Presents the records of a set one by one; returns whether each was returned. The diagnostic of each other record
-/// must say that it is gone, or in a part that does not answer.
+/// Presents the records of a set one by one, and returns for each of them whether it was returned. The diagnostic for a record
+/// that was not returned must say that the record no longer exists, or that its part of the index does not answer.
 async fn presented(database: &CatalogueDatabase, hits: &Hits) -> Vec<bool> {
     let composition = Composition::full(None);
     let mut arrived = Vec::new();
@@ -85,7 +85,7 @@ fn a_node_that_is_killed_is_missed_or_refused() {
     };
     assert_eq!(found(&lenient), Ok((total, false)));
     assert_eq!(found(&strict), Ok((total, false)));
-    // After this Present, the set knows the numbers of its records.
+    // After this Present, the set knows which records it contains.
     let hits = runtime.block_on(super::hits(&lenient, ALL));
     let page = runtime.block_on(super::page(&lenient, &hits, 20, 2));
     page.expect("records");
@@ -93,8 +93,8 @@ fn a_node_that_is_killed_is_missed_or_refused() {
     let (part, is_part) = found(&lenient).expect("the records of a shard");
     assert!(is_part && part < total, "{part} of {total}");
     assert_eq!(found(&strict), Err(109));
-    // A record that is not found may be in the missing shard. The error reports this, and does not claim that there is no such
-    // record.
+    // A record that is not found may be in the missing shard. The error reports this, and does not claim that the record does not
+    // exist.
     let lost: Vec<usize> = { numbers.iter().copied() }
         .filter(|number| known(&lenient, *number) == Ok((0, true)))
         .collect();
@@ -108,7 +108,7 @@ fn a_node_that_is_killed_is_missed_or_refused() {
         let is_kept = place < first;
         assert_eq!(arrived, is_kept || !lost.contains(number), "{number}");
     }
-    // The other node may leave a node out for a moment before it notices that it is running again.
+    // The first node may ignore the restarted node for a moment before it notices that it is running again.
     let wait_until_whole = || {
         while found(&lenient) != Ok((total, false)) {
             z3950_tests::pause();
@@ -117,7 +117,7 @@ fn a_node_that_is_killed_is_missed_or_refused() {
     cluster.recover(&[1]);
     wait_until_whole();
     assert_eq!(found(&strict), Ok((total, false)));
-    // If a node hangs, either its shards are reported as missing or the search times out; no answer claims to be complete.
+    // If a node hangs, either its shards are reported as missing or the search times out. No answer claims to be complete.
     cluster.signal(1, "STOP");
     let outcomes = [found(&lenient), found(&lenient), found(&strict)];
     cluster.signal(1, "CONT");

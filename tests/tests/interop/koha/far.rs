@@ -13,15 +13,15 @@ use z3950_tests::opensearch::{Cluster, own_index};
 
 use super::{hits, number, opened, page};
 
-/// A number of records above the limit to which the engine counts.
+/// A number of records that exceeds the number up to which the engine counts hits.
 const NUMBER: usize = 10_300;
 
-/// Returns the number of the record at a position; the numbers have gaps.
+/// Returns the number of the record at a position. The numbers have gaps.
 fn number_at(place: usize) -> usize {
     place * 2 + place / 600 * 100_000 + 1
 }
 
-/// Returns the numbers of ten records from a position onwards.
+/// Returns the numbers of the ten records that begin at a position.
 fn placed(start: usize) -> Vec<usize> {
     (start..start + 10).map(number_at).collect()
 }
@@ -53,7 +53,7 @@ fn filled<'c>(cluster: &'c Cluster, body: &Value, edition: Edition, total: usize
     index
 }
 
-/// Opens an index with a changed copy of the built-in map.
+/// Returns a database for an index that uses a changed copy of the built-in map.
 fn by_map(index: &KohaIndex<'_>, change: impl Fn(&str) -> String) -> CatalogueDatabase {
     let text = CatalogueMap::shipped("koha").expect("a map");
     let changed = change(text);
@@ -64,7 +64,7 @@ fn by_map(index: &KohaIndex<'_>, change: impl Fn(&str) -> String) -> CatalogueDa
     CatalogueDatabase::new(options, Arc::new(map)).expect("no certificates")
 }
 
-/// Returns the numbers of ten records from a position onwards, or the condition of the diagnostic.
+/// Returns the numbers of the ten records that begin at a position, or the condition of the diagnostic.
 async fn numbers_of(backend: &dyn Backend, hits: &Hits, start: usize) -> Result<Vec<usize>, i64> {
     let records = page(backend, hits, start, 10).await?;
     let numbers = records.iter().map(|record| record.as_ref().map(number));
@@ -73,8 +73,8 @@ async fn numbers_of(backend: &dyn Backend, hits: &Hits, start: usize) -> Result<
         .map_err(|condition| *condition)
 }
 
-/// In the order of numbers, pages at any position are returned; in other orders, only those after a page that was
-/// presented.
+/// In the order of the numbers, records at any position can be returned. In other orders, only the records after a page that was
+/// presented can be returned.
 #[tokio::test(flavor = "multi_thread")]
 async fn far_pages_are_given_or_refused() {
     let Some(cluster) = shared_node() else {
@@ -108,8 +108,8 @@ async fn far_pages_are_given_or_refused() {
     }
 }
 
-/// If an index has another limit than the engine's default, the map states it. Without numbers in the index, no records
-/// beyond the limit can be returned.
+/// If the limit of an index differs from the engine's default, the map states it. If the index does not contain the numbers as
+/// integers, records beyond the limit cannot be returned.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_index_may_have_another_limit() {
     let Some(cluster) = shared_node() else {

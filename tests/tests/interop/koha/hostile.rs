@@ -1,5 +1,5 @@
-//! Tests text that could be syntax in some part of an engine: it only finds records that contain it, and the node does not report
-//! any errors.
+//! Tests text that could be syntax in some part of an engine. Such text only finds records that contain it, and the node does not
+//! report any errors.
 
 use z3950_asn1::apdu::{
     CaseSensitivity, MissingValueAction, RpnQuery, RpnStructure, SortElement, SortKey, SortRelation,
@@ -54,8 +54,7 @@ const HOSTILE: [&str; 38] = [
     "\\",
 ];
 
-/// The conditions of invalid terms: those without a letter or digit, or without the form that their attributes
-/// require.
+/// The conditions of invalid terms, which lack a letter or digit, or do not have the form that their attributes require.
 const NO_TERM: [i64; 6] = [113, 118, 120, 123, 125, 126];
 
 #[tokio::test(flavor = "multi_thread")]
@@ -96,7 +95,7 @@ async fn hostile_terms_are_only_text() {
     assert_eq!(cluster.logged(&index.name), [""; 0]);
 }
 
-/// Hostile text in other parts of requests finds nothing, or is refused.
+/// Hostile text in other parts of requests does not find anything, or is refused.
 #[tokio::test(flavor = "multi_thread")]
 async fn hostile_text_is_inert_in_every_place() {
     let Some(cluster) = shared_node() else {
@@ -108,7 +107,7 @@ async fn hostile_text_is_inert_in_every_place() {
     let all = hits(&engine, "@attr 1=1016 @attr 2=103 x").await;
     let mut wrong = Vec::new();
     for term in HOSTILE {
-        // No hostile term occurs in a record, and these access points hold numbers, codes, dates, identifiers and distances.
+        // No hostile term occurs in a record, and these access points are for numbers, codes, dates, identifiers and distances.
         for attributes in [
             "1=7",
             "1=8",
@@ -165,7 +164,7 @@ async fn hostile_text_is_inert_in_every_place() {
             }
         }
     }
-    // Octets that are not UTF-8: surrogates, halves of characters, an overlong sequence.
+    // These octets are not UTF-8: surrogates, parts of characters, and an overlong sequence.
     for octets in [
         &b"\xED\xA0\x80"[..],
         b"war\xED\xB0\x80",

@@ -1,9 +1,9 @@
-//! Tests of the index itself: it analyses words, keys and sort values like Koha's index.
+//! Tests of the index itself, which must analyse words, keys and sort values in the same way as Koha's index.
 
 use serde_json::{Value, json};
 use z3950_tests::koha::{Edition, KohaIndex, made_up, of_libraries, shared_node};
 
-/// Returns the number of records that a query of the engine finds.
+/// Returns the number of records that a query in the engine's query language finds.
 fn count(index: &KohaIndex<'_>, query: &Value) -> u64 {
     let (status, answer) = index.cluster.ask(
         "POST",

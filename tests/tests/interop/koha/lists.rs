@@ -1,4 +1,4 @@
-//! Scans, facets, counts of terms and sorts, compared with lists of all values.
+//! Tests of scans, facets, counts of terms and sorts, which are compared with lists of all values.
 
 use std::collections::BTreeSet;
 
@@ -153,7 +153,7 @@ async fn facets_and_counts_are_exact() {
     assert_eq!(shown, counts, "{:?} {expected:?}", facet.terms);
 }
 
-/// Numbers in titles are compared by their values, and articles are left out.
+/// For sorting, numbers in titles are compared by their values, and initial articles are ignored.
 #[tokio::test(flavor = "multi_thread")]
 async fn records_are_sorted_by_koha_s_keys() {
     let Some(cluster) = shared_node() else {
@@ -212,7 +212,7 @@ async fn records_are_sorted_by_koha_s_keys() {
     assert_eq!(refused.map_err(|why| why.condition).err(), Some(207));
 }
 
-/// Fifty facets in one search have the same counts as each facet alone, even at high positions.
+/// Fifty facets in one search have the same counts as each facet in a search of its own, even at high positions.
 #[tokio::test(flavor = "multi_thread")]
 async fn many_facets_are_counted_at_once() {
     let Some(cluster) = shared_node() else {

@@ -100,7 +100,7 @@ async fn a_record_that_cannot_be_read_is_a_diagnostic_in_its_place() {
     );
 }
 
-/// A record of more than a megabyte is returned as XML, and the other records in any syntax.
+/// A record of more than a megabyte can only be returned as XML, whereas the other records are returned in any syntax.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_record_of_a_megabyte_is_given_as_xml() {
     let Some(cluster) = shared_node() else {

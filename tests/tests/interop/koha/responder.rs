@@ -1,5 +1,5 @@
-//! Compares `z3950d` with Koha's own responder: each Use attribute in the responder's table of attributes is searched, with the
-//! contents of the field that the table assigns to it.
+//! Compares `z3950d` with Koha's own responder. For each Use attribute in the responder's table of attributes, searches are made
+//! for the contents of the field that the table assigns to it.
 
 use std::collections::BTreeSet;
 
@@ -10,12 +10,12 @@ use z3950_tests::koha::{Edition, KohaIndex, made_up, of_libraries, shared_node};
 use super::brute::{Asked, Numbers, shown};
 use super::{all_numbers, found, opened};
 
-/// A row of the responder's table for bibliographic records (`etc/z3950/attribute_mappings.yaml` in Koha): the Use
-/// attribute, and the fields of the index that it selects there. If the table has a name from Koha's query builder,
-/// this is the field for that name.
+/// The responder's table for bibliographic records (`etc/z3950/attribute_mappings.yaml` in Koha). Each row consists of a Use
+/// attribute and the fields of the index that the attribute selects. If the table contains a name from Koha's query builder, the
+/// row contains the field for this name.
 const RESPONDER: [(i64, &[&str]); 27] = [
-    // The responder's table uses `author` for these three, so each of them also finds statements of responsibility and the names
-    // of the other two. Here they have the meaning of Bib-1.
+    // The responder's table has `author` for these three attributes, so each of them also finds statements of responsibility and
+    // the names that belong to the other two. Here, the attributes have the meaning that Bib-1 gives them.
     (1, &["personal-name"]),
     (2, &["corporate-name"]),
     (3, &["conference-name"]),
@@ -47,13 +47,13 @@ const RESPONDER: [(i64, &[&str]); 27] = [
     (1031, &["itype"]),
     (1033, &["host-item-number"]),
 ];
-/// An additional row, which has the same field as another one.
+/// An additional row, whose field is also that of another row.
 const CONTROL_NUMBER: (i64, &[&str]) = (1045, &["control-number"]);
 
-/// The maximum number of values of a field that are searched for.
+/// The maximum number of values for which each field is searched.
 const MOST_VALUES: usize = 12;
 
-/// Returns records with contents in each field of the table.
+/// Returns records in which each field of the table has contents.
 fn records() -> Vec<MarcRecord> {
     let mut records = [made_up(120), of_libraries()].concat();
     for (at, record) in records.iter_mut().enumerate().take(60) {
@@ -67,8 +67,8 @@ fn records() -> Vec<MarcRecord> {
     records
 }
 
-/// Returns the numbers of the documents that the engine finds with all words of a text in a field, which are those that the
-/// responder finds if no character of the text is syntax to it.
+/// Returns the numbers of the documents in which the engine finds all words of a text in a field. These are the documents that
+/// the responder finds if it does not treat any character of the text as syntax.
 fn asked_directly(index: &KohaIndex<'_>, field: &str, text: &str) -> Numbers {
     let words = text.split_whitespace();
     let words: Vec<_> = words
@@ -85,14 +85,14 @@ fn asked_directly(index: &KohaIndex<'_>, field: &str, text: &str) -> Numbers {
     numbers.map(|number| number.expect("a number")).collect()
 }
 
-/// Returns whether the attribute is for dates and the text, such as `19uu` or `c1998.`, is not a date.
+/// Returns whether the attribute is for dates but the text is not a date, such as `19uu` or `c1998.`.
 fn is_no_date(access: i64, text: &str) -> bool {
     let is_date = text.len() == 4 || text.len() == 10;
     (30..=32).contains(&access)
         && !(is_date && text.chars().all(|c| c.is_ascii_digit() || c == '-'))
 }
 
-/// Every record that the responder finds is also found by `z3950d`.
+/// `z3950d` finds every record that the responder finds.
 #[tokio::test(flavor = "multi_thread")]
 async fn each_attribute_of_kohas_own_table_finds_as_much() {
     let Some(cluster) = shared_node() else {
@@ -105,7 +105,8 @@ async fn each_attribute_of_kohas_own_table_finds_as_much() {
         for (access, fields) in RESPONDER.into_iter().chain([CONTROL_NUMBER]) {
             for field in fields {
                 let values = shown(&index).flat_map(|document| document.values(field));
-                // Values that are only punctuation or blanks are left out, because they find nothing in Koha's responder either.
+                // Values that consist only of punctuation or blanks are left out, because Koha's responder does not find anything
+                // with them either.
                 let values = values.filter(|value| value.chars().any(char::is_alphanumeric));
                 let values: BTreeSet<&String> = values.collect();
                 assert!(!values.is_empty(), "nothing is in {field}");
@@ -142,8 +143,8 @@ async fn each_attribute_of_kohas_own_table_finds_as_much() {
     }
 }
 
-/// If the index lacks the field of an attribute, the attribute is refused with a message, and not replaced by another
-/// one.
+/// If the index lacks the field of an attribute, the attribute is refused with a message, and is not replaced with another
+/// attribute.
 #[tokio::test(flavor = "multi_thread")]
 async fn attributes_without_a_field_are_refused() {
     let Some(cluster) = shared_node() else {

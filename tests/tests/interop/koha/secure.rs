@@ -1,4 +1,4 @@
-//! Tests of Koha's index behind TLS and passwords: right and wrong credentials, and untrusted certificates.
+//! Tests of Koha's index behind TLS and passwords, with right and wrong credentials and with untrusted certificates.
 
 use std::fs;
 
@@ -26,7 +26,7 @@ fn set(home: &Home, index: &str, gate: &Gate, ca: &str, credentials: Option<&str
     url
 }
 
-/// Examines the index like a user who has the same files.
+/// Examines the index in the same way as a user who has these files.
 fn tried(home: &Home, url: &str, has_credentials: bool) -> Ran {
     let mut arguments = vec!["try-catalogue", url, "--ca", "ca.pem"];
     if has_credentials {

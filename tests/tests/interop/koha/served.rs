@@ -140,7 +140,7 @@ fn clients_search_show_scan_and_sort() {
     assert!(ran.stdout.starts_with(&format!("{peace} ")), "{ran:?}");
 }
 
-/// No request of a client changes anything in the index.
+/// A client's request never changes anything in the index.
 #[test]
 fn the_engine_gets_requests_that_only_read() {
     let Some(cluster) = shared_node() else {

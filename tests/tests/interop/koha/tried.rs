@@ -1,4 +1,4 @@
-//! Tests of the output for somebody who examines an index for the first time, and of the exit codes.
+//! Tests of the output and the exit codes of the command that examines an index for the first time.
 
 use serde_json::json;
 use z3950_tests::koha::{Edition, KohaIndex, made_up, shared_node};
@@ -80,7 +80,7 @@ fn other_indexes_are_distinguished_from_those_of_koha() {
     for index in [&index, &second] {
         put(&format!("/{}/_alias/{alias}", index.name), &json!({}));
     }
-    // z3950d made this index for its own records.
+    // z3950d created this index for its own records.
     let own = own_index("own");
     let home = Home::new(&at(&own), "");
     let created = home.run(&["engine-create", "--config", "z3950d.toml"]);

@@ -1,5 +1,5 @@
-//! Compares the index with the memory backend, query by query: every combination of attributes in random samples, operators,
-//! proximity of all kinds, sorts, scans in both directions, facets and counts. The records are artificial and made from few
+//! Compares the index with the memory backend, query by query: random combinations of all attributes, operators, all kinds of
+//! proximity, sorts, scans in both directions, facets and counts. The records are artificial and contain only a few different
 //! words, so that queries find many of them.
 
 use std::collections::HashMap;
@@ -61,7 +61,7 @@ const NAMES: [&str; 6] = [
     "War, Peace",
 ];
 
-/// Returns records in which some fields are missing.
+/// Returns artificial records, some of which lack some fields.
 fn records(number: usize) -> Vec<MarcRecord> {
     let mut random = Random::new("compared records");
     let mut text = String::new();
@@ -102,7 +102,7 @@ fn records(number: usize) -> Vec<MarcRecord> {
     mrk::parse_all(&text).expect("records")
 }
 
-/// The same records in an index and in the memory backend.
+/// An index and the memory backend with the same records.
 struct Both {
     engine: ClusterDatabase,
     memory: MemoryBackend,
@@ -128,7 +128,7 @@ fn operand(query: &RpnQuery) -> &AttributesPlusTerm {
 }
 
 impl Both {
-    /// Loads records into an index and into the memory backend, in both in the order of the index.
+    /// Loads records into an index and into the memory backend. Both have the records in the order of the index.
     async fn load(home: &Home<'_>, records: &[MarcRecord]) -> Self {
         let octets = { records.iter() }.flat_map(|record| iso2709::encode(record).expect("fits"));
         std::fs::write(home.file("all.mrc"), octets.collect::<Vec<u8>>()).expect("written");
@@ -163,8 +163,8 @@ impl Both {
         [outcome(one), outcome(other)]
     }
 
-    /// Compares the answers to queries; returns the queries whose answers differ, and the number of queries that find
-    /// records.
+    /// Compares the answers to queries. Returns descriptions of the queries whose answers differ, and the number of queries that
+    /// find records.
     async fn compare(&self, queries: &[String]) -> (Vec<String>, usize) {
         let (mut wrong, mut finding) = (Vec::new(), 0);
         for query in queries {
@@ -181,7 +181,7 @@ impl Both {
                 continue;
             };
             finding += usize::from(!one.hits.is_empty());
-            // Equal counts are usually convincing enough; the records themselves are compared only sometimes.
+            // Equal numbers of hits are usually sufficient evidence, so the records are compared only sometimes.
             if finding % 10 == 0 {
                 let ids = [
                     retrieved(&self.engine, &one.hits, 0..30).await,
@@ -216,7 +216,7 @@ async fn retrieved(backend: &dyn Backend, hits: &Hits, positions: Range<usize>) 
     found
 }
 
-/// Returns random combinations of attributes; each attribute type is in half of the queries.
+/// Returns queries with random combinations of attributes. Each attribute type occurs in about half of the queries.
 fn combinations(random: &mut Random, number: usize) -> Vec<String> {
     const USES: [i64; 13] = [4, 1003, 1016, 21, 7, 31, 54, 52, 1032, 63, 5, 30, 1018];
     const VALUES: [(i64, &[i64]); 5] = [
@@ -269,7 +269,7 @@ fn combinations(random: &mut Random, number: usize) -> Vec<String> {
     (0..number).map(combination).collect()
 }
 
-/// Returns a word, phrase or truncated word of titles.
+/// Returns a random word, phrase or truncated word for a search in titles.
 fn term(random: &mut Random) -> String {
     let word = *random.pick(&WORDS[..6]);
     match random.below(6) {
@@ -283,7 +283,8 @@ fn term(random: &mut Random) -> String {
     }
 }
 
-/// Returns a proximity whose operands may be proximities too, but with no more phrases than an engine supports.
+/// Returns a random proximity query whose operands may be proximity queries too. It contains at most as many phrases as an engine
+/// supports.
 fn proximity(random: &mut Random, is_outer: bool) -> String {
     let side = |random: &mut Random| match random.below(4) {
         0 if is_outer => proximity(random, false),
@@ -295,7 +296,7 @@ fn proximity(random: &mut Random, is_outer: bool) -> String {
     format!("@prox {exclusion} {distance} {ordered} {relation} k 2 {left} {right}")
 }
 
-/// Returns terms joined by operators.
+/// Returns random terms combined with operators.
 fn joined(random: &mut Random, levels: usize) -> String {
     if levels == 0 {
         return term(random);
@@ -313,7 +314,8 @@ fn scanned_terms(terms: &[ScanTerm]) -> Vec<(&Term, Option<usize>)> {
         .collect()
 }
 
-/// Scans around random starts in both directions, also within a set and in steps; returns the scans that differ.
+/// Scans around random starts in both directions, also within a result set and with a step size. Returns descriptions of the
+/// scans whose answers differ.
 async fn compare_scans(both: &Both, number: usize) -> Vec<String> {
     const STARTS: [&str; 12] = [
         "war",
@@ -366,7 +368,8 @@ async fn compare_scans(both: &Both, number: usize) -> Vec<String> {
     wrong
 }
 
-/// Sorts by each index, direction, case and treatment of missing values, and then by title; returns the sorts that differ.
+/// Sorts by each index in each direction, with each treatment of case and of missing values, and then by title. Returns
+/// descriptions of the sorts whose results differ.
 async fn compare_sorts(both: &Both) -> Vec<String> {
     let key = |name: &str, is_descending: bool, with_case: bool, missing| SortKeySpec {
         sort_element: SortElement::Generic(SortKey::SortField(name.into())),
@@ -432,7 +435,8 @@ async fn compare_sorts(both: &Both) -> Vec<String> {
     wrong
 }
 
-/// Returns the counts of terms, and the facets; terms of the memory backend are formatted as text.
+/// Returns the counts of terms, and the facets of each backend. Terms are reduced to their folded words, so that those of both
+/// backends can be compared.
 async fn counted(both: &Both) -> Vec<(Vec<usize>, Vec<Vec<(String, usize)>>)> {
     let query = query("@and @attr 1=4 war @attr 1=4 peace");
     let fields = ["1003", "21", "30", "54"].map(|field| {
@@ -511,7 +515,7 @@ async fn compare(cluster: &Cluster, part: usize) {
     assert_eq!(counted[0], counted[1]);
 }
 
-/// Records at high positions are found by numbers.
+/// Records at high positions are retrieved by their numbers in the index.
 #[tokio::test(flavor = "multi_thread")]
 async fn records_are_presented_at_any_position() {
     let Some(cluster) = Cluster::shared() else {

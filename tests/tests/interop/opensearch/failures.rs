@@ -19,7 +19,7 @@ fn a_load_outlives_a_node() {
         let load = command.stderr(Stdio::null()).spawn().expect("starts");
         (home.index, load, home.folder)
     };
-    // A first load creates no replicas, so the shards of the node are missing until it is running again.
+    // An index has no replicas during its first load, so the shards of the node are missing until it runs again.
     cluster.kill(1);
     cluster.restart(1);
     let ended = load.wait().expect("ended");

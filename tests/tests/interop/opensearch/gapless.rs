@@ -1,4 +1,4 @@
-//! Tests of searches during a reload of all records: every answer is either from the old or from the new records.
+//! Tests of searches during a reload of all records. Every answer contains either only old or only new records.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -16,13 +16,13 @@ use z3950_tests::program::Daemon;
 use super::served::opened;
 use super::{Home, assert_ran};
 
-/// The word and number of records in each state of the database: one set keeps the numbers of its records, and one
-/// does not.
+/// The word and the number of records in each state of the database. The result set of one state remembers the numbers of its
+/// records, and that of the other state does not.
 const STATES: [(&str, usize); 2] = [("war", 300), ("peace", 1300)];
 const CLIENTS: usize = 10;
 
-/// Searches, presents records at several positions, and checks that they all belong to one state. Returns the number
-/// of the state.
+/// Runs a search, retrieves records at several positions, and checks that they all belong to one state. Returns the index of this
+/// state in [`STATES`].
 async fn look(connection: &Connection) -> Result<usize, z3950::Error> {
     let hits = connection.search(Query::title("common")).await?;
     let mut states = STATES.iter();
@@ -93,7 +93,7 @@ fn audit_r_l1_clients_notice_nothing_of_a_reload() {
     assert_eq!(home.indexes(), [home.state().0]);
 }
 
-/// Presents records of a set; returns the condition of the first diagnostic, if there is one.
+/// Presents records of a set. Returns the condition of the first diagnostic, if there is one.
 async fn present(backend: &dyn Backend, hits: &Hits, start: usize) -> Result<(), i64> {
     let composition = Composition::full(None);
     let ids = hits.ids(start..start + 5);
@@ -108,8 +108,8 @@ async fn present(backend: &dyn Backend, hits: &Hits, start: usize) -> Result<(),
     Ok(())
 }
 
-/// A set of replaced records is reported as deleted; the records returned with the search, and the set as an operand,
-/// can still be used.
+/// A set whose records were replaced is reported as deleted. The records that were returned with the search remain available, and
+/// the set can still be used as an operand.
 #[test]
 fn audit_r_l1_a_set_from_before_a_reload_is_reported_as_deleted() {
     let Some(cluster) = Cluster::shared() else {
@@ -137,7 +137,7 @@ fn audit_r_l1_a_set_from_before_a_reload_is_reported_as_deleted() {
         let [asked, untouched] = [search(&title, None), search(&title, None)];
         let present = |hits: &Hits, start| runtime.block_on(present(&database, hits, start));
         assert_eq!(present(&asked, 100), Ok(()));
-        // Load the same records again, so that only the index differs.
+        // The same records are loaded again, so that only the index differs.
         assert_ran(&home.run(&["load", "--reload", "all.mrc"]), 0, &[]);
         for hits in [&asked, &untouched] {
             assert_eq!(present(hits, 0), Ok(()));

@@ -1,5 +1,5 @@
-//! Tests of a cluster that gains and loses nodes while clients search: nothing has to be loaded again, and missing
-//! records are always reported.
+//! Tests of a cluster to which nodes are added and from which they are removed while clients search. No records have to be loaded
+//! again, and missing records are always reported.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -79,7 +79,7 @@ fn audit_r_l1_a_cluster_grows_and_shrinks_under_clients() {
     assert!(answers > CLIENTS);
 }
 
-/// Scans; returns the terms, and whether some are missing.
+/// Scans the titles. Returns the number of terms, and whether some are missing.
 async fn scanned(database: &ClusterDatabase) -> (usize, bool) {
     let query = parse_pqf("@attr 1=4 0").expect("a query");
     let RpnStructure::Op(Operand::AttributesPlusTerm(start)) = &query.rpn else {
@@ -92,7 +92,7 @@ async fn scanned(database: &ClusterDatabase) -> (usize, bool) {
     (scanned.after.len(), !scanned.failures.is_empty())
 }
 
-/// If a part of the index does not have a copy, scans report that terms are missing, and sorts of all records are
+/// If a part of the index is not available on any node, scans report that terms are missing, and sorts of all records are
 /// refused.
 #[test]
 fn audit_r_l1_scans_and_sorts_report_a_missing_part() {

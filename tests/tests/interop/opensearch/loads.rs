@@ -25,8 +25,8 @@ fn records_are_loaded_replaced_and_deleted() {
         &settings["number_of_replicas"],
     );
     assert_eq!(restored, (&json!("1s"), &json!("1")));
-    // If several records have the same identifier, the last one counts, even if they are in different requests. Two thousand
-    // records fill several requests.
+    // If several records have the same identifier, the last one replaces the others, even if they are sent in different requests.
+    // Two thousand records fill several requests.
     let text = |number: usize, word: &str| {
         format!("=LDR  00000nam a2200000 a 4500\n=001  {number}\n=245  10$a{word}\n\n")
     };

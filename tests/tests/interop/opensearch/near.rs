@@ -1,5 +1,5 @@
-//! Compares proximity with a brute-force search that does not use any code of the server: every pair of words in every
-//! field is examined (Z39.50-2003 §3.7.2).
+//! Compares proximity searches with a brute-force search that does not use any code of the server. It examines every pair of
+//! words in every field (Z39.50-2003 §3.7.2).
 
 use std::fmt::Write as _;
 
@@ -38,7 +38,7 @@ struct Near {
     right: Operand,
 }
 
-/// The number of the unit of words.
+/// The code for words as the unit of a distance.
 const WORD: usize = 2;
 
 impl Operand {
@@ -59,7 +59,7 @@ impl Operand {
         }
     }
 
-    /// Returns the first and last positions of the matches in a field.
+    /// Returns the positions of the first and the last word of each match in a field.
     fn places(&self, field: &[&str]) -> Vec<Place> {
         match self {
             Self::Phrase(words) => {
@@ -88,7 +88,7 @@ impl Operand {
 
 impl Near {
     fn random(random: &mut Random, levels: usize) -> Self {
-        // Relations from the fourth on are refused.
+        // The relations 4 to 6 are refused.
         let relations = if levels == 1 && random.below(8) == 0 {
             6
         } else {
@@ -121,7 +121,7 @@ impl Near {
         format!("@prox {excludes} {distance} {ordered} {relation} k {unit} {left} {right}")
     }
 
-    /// Returns the first and last positions of all pairs.
+    /// Returns the positions of the first and the last word of each matching pair.
     fn places(&self, field: &[&str]) -> Vec<Place> {
         let mut found = Vec::new();
         for one in self.left.places(field) {
@@ -152,7 +152,7 @@ impl Near {
         has(&|field| self.left.places(field)) && has(&|field| self.right.places(field)) && !is_near
     }
 
-    /// Returns the condition with which the operator is refused.
+    /// Returns the condition with which the operator is refused, or `None` if it is not refused.
     fn refusal(&self) -> Option<i64> {
         if self.unit != WORD {
             Some(132)
@@ -163,7 +163,7 @@ impl Near {
         }
     }
 
-    /// Returns whether the phrases of the operands must be listed, which is refused if there are too many phrases.
+    /// Returns whether the phrases that the operands match must be listed. The query is refused if there are too many phrases.
     fn has_phrases(&self) -> bool {
         let is_nest = |operand: &Operand| matches!(operand, Operand::Near(_));
         let is_own = self.relation == 3 || is_nest(&self.left) || is_nest(&self.right);
@@ -171,7 +171,7 @@ impl Near {
     }
 }
 
-/// Returns the words of each field of each record, and their text; a field has one or two subfields.
+/// Returns the words of each field of each record, and the records as MARCMaker text. A field has one or two subfields.
 fn records(random: &mut Random) -> (Vec<Fields>, String) {
     let mut text = String::new();
     let records = (0..RECORDS).map(|at| {

@@ -1,5 +1,5 @@
-//! Tests of reloads that are killed at a certain request: the database returns either all old or all new records, remains are
-//! reported, and the same command can continue or start again.
+//! Tests of reloads that are killed at a certain request. The database returns either all old or all new records, what remains of
+//! the reload is reported, and the same command can continue the reload or start it again.
 
 use std::process::Stdio;
 use std::sync::Mutex;
@@ -12,7 +12,7 @@ use super::{Home, assert_ran};
 
 /// A request at which a reload is killed, and the results.
 struct Phase {
-    /// A part of the first line of the request; `-2` is the end of the new index's name.
+    /// A part of the first line of the request. The name of the new index ends with `-2`.
     request: &'static str,
     /// The number of earlier requests that contain this part.
     turn: usize,
@@ -21,7 +21,7 @@ struct Phase {
     is_moved: bool,
     /// The output of `--check`.
     checked: &'static str,
-    /// The exit code and the output of an update.
+    /// The exit code and the output of an update that follows.
     updated: (i32, &'static str),
     /// The output when the same command is run again.
     again: &'static str,
@@ -42,7 +42,7 @@ const PHASES: [Phase; 7] = [
         updated: (0, "100 records loaded"),
         again: DONE,
     },
-    // The old index refuses changes, and the reload has not written its notes yet.
+    // The old index refuses changes, but the reload has not written its state file yet.
     Phase {
         request: "PUT /INDEX-1/_settings",
         turn: 0,
@@ -52,7 +52,7 @@ const PHASES: [Phase; 7] = [
         updated: REFUSED,
         again: DONE,
     },
-    // The notes have been written, and the new index is still empty.
+    // The state file has been written, but the new index is still empty.
     Phase {
         request: "/_bulk",
         turn: 0,
@@ -62,7 +62,7 @@ const PHASES: [Phase; 7] = [
         updated: REFUSED,
         again: DONE,
     },
-    // The new index holds some of the records, perhaps more than the notes say.
+    // The new index contains some of the records, perhaps more than the state file says.
     Phase {
         request: "/_bulk",
         turn: 6,
@@ -72,7 +72,7 @@ const PHASES: [Phase; 7] = [
         updated: REFUSED,
         again: DONE,
     },
-    // The new index holds all records.
+    // The new index contains all records.
     Phase {
         request: "POST /_aliases",
         turn: 0,
@@ -109,7 +109,7 @@ const QUICK: &str = "answer-time = 3\nshards = 1\nreplicas = 0";
 
 const FILES: [&str; 3] = ["1.mrc", "2.mrc", "3.mrc"];
 
-/// Starts a reload behind a gate, and kills it when the request of the phase is held.
+/// Starts a reload behind a gate, and kills it when the gate holds the request of the phase.
 fn killed(home: &Home<'_>, phase: &Phase) {
     let request = phase.request.replace("INDEX", &home.index);
     let (turn, passage) = (Mutex::new(phase.turn), phase.passage);
@@ -168,7 +168,7 @@ fn check_phase(cluster: &Cluster, phase: &Phase, is_updated: bool) {
     }
     let again = [&["load", "--reload", "--state", "state"], &FILES[..]].concat();
     assert_ran(&home.run(&again), 0, &[phase.again]);
-    // No index or alias is left behind.
+    // Apart from the expected index, no index or alias remains.
     let expected = if phase.is_moved && is_updated {
         [100, 2900]
     } else {

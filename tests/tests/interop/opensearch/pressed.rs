@@ -1,4 +1,4 @@
-//! Tests of interference with loads: other loads and reloads, a disk that fills up, a node that hangs.
+//! Tests of events that interfere with loads: other loads and reloads, a disk that becomes full, and a node that hangs.
 
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -22,7 +22,7 @@ fn write_files(home: &Home<'_>, word: &str) {
     }
 }
 
-/// A gate that holds a load at a request with changes until it is released.
+/// A gate that holds a load back at one of its requests with changes until the load is released.
 struct Pause {
     gate: Gate,
     reached: Receiver<()>,
@@ -30,7 +30,7 @@ struct Pause {
 }
 
 impl Pause {
-    /// Stops at the request with this number, from 0; the first request has the first records.
+    /// Holds the request with this number, counted from 0. The first request contains the first records.
     fn at(cluster: &Cluster, number: usize) -> Self {
         let (tell, reached) = channel();
         let (go_on, told) = channel();
@@ -42,7 +42,7 @@ impl Pause {
                 if let Some(fewer) = left.checked_sub(1) {
                     *left = fewer;
                 } else if tell.send(()).is_ok() {
-                    // This waits until the test drops the sender; the error that results is expected.
+                    // This waits until the test drops the sender. The error that results is expected.
                     let _ = told.recv();
                 }
             }
@@ -55,7 +55,7 @@ impl Pause {
         }
     }
 
-    /// Starts a program behind the gate, and waits until it has reached the request.
+    /// Starts a program behind the gate, and waits until it sends the request that is held.
     fn start(&self, home: &Home<'_>, arguments: &[&str]) -> Child {
         home.set_gate(&self.gate, LINES);
         let child = started(&mut home.command(arguments));
@@ -72,19 +72,19 @@ impl Pause {
     }
 }
 
-/// The old index of a reload is soon deleted.
+/// Settings with which the old index is deleted soon after a reload.
 const LINES: &str = "answer-time = 3";
 
 fn started(command: &mut Command) -> Child {
     command.stderr(Stdio::piped()).spawn().expect("starts")
 }
 
-/// Returns the counts of both kinds of records: those that existed or were loaded first, and the others.
+/// Returns the numbers of records whose titles contain `war`, `peace` and `love`.
 fn counts(home: &Home<'_>) -> [u64; 3] {
     ["t_title:war", "t_title:peace", "t_title:love"].map(|query| home.count(query))
 }
 
-/// No change of a load is made in an index that has replaced the one for which the load was begun.
+/// If an index has replaced the one for which a load was begun, the load makes no changes in it.
 #[test]
 fn audit_r_l1_a_load_overtaken_by_a_reload_is_reported() {
     let Some(cluster) = Cluster::shared() else {
@@ -107,7 +107,7 @@ fn audit_r_l1_a_load_overtaken_by_a_reload_is_reported() {
     }
 }
 
-/// During a reload, changes are refused, so a load that was begun before it ends.
+/// Changes are refused during a reload, so a load that was begun earlier ends with an error.
 #[test]
 fn audit_r_l1_loads_and_reloads_do_not_mix() {
     let Some(cluster) = Cluster::shared() else {
@@ -149,7 +149,7 @@ fn audit_r_l1_loads_and_reloads_do_not_mix() {
         2,
         &["is being filled to replace", "--overwrite begins anew"],
     );
-    // A second reload with --overwrite begins anew and ends the first reload, whose records do not reach the new index.
+    // A second reload with --overwrite starts again and ends the first reload, whose records do not enter the new index.
     let second = home.run(&["load", "--reload", "--overwrite", "new.mrc"]);
     assert_ran(&second, 0, &["500 records in"]);
     assert_ran(&pause.end(reload), 1, &["the index was changed meanwhile"]);
@@ -163,7 +163,8 @@ fn audit_r_l1_loads_and_reloads_do_not_mix() {
     );
 }
 
-/// The disk of a node fills up during a load: the load ends with the reason, and continues when there is space again.
+/// If the disk of a node becomes full during a load, the load ends and reports the reason. It can be continued when there is
+/// space again.
 #[test]
 fn audit_r_l1_a_full_disk_ends_a_load_that_continues_later() {
     let Some(cluster) = Cluster::shared() else {
@@ -201,7 +202,7 @@ fn audit_r_l1_a_full_disk_ends_a_load_that_continues_later() {
         &settings["number_of_replicas"],
     ];
     assert_eq!(restored, [&json!("1s"), &json!("1")]);
-    // During a reload, the old index answers.
+    // During a reload, searches are answered from the old index.
     write_files(&home, "peace");
     std::fs::remove_file(home.file("state")).expect("removed");
     let arguments = [&["load", "--reload", "--state", "state"], &FILES[..]].concat();
@@ -222,8 +223,8 @@ fn audit_r_l1_a_full_disk_ends_a_load_that_continues_later() {
     assert_eq!(counts(&home), [0, 3000, 0]);
 }
 
-/// The disks fill up during a reload: it ends, the old index still answers, and the same command works when there is
-/// space again.
+/// If the disks become full during a reload, the reload ends, and the old index still answers. The same command succeeds when
+/// there is space again.
 #[test]
 fn audit_r_l1_a_reload_that_meets_a_block_is_given_up() {
     let Some(cluster) = Cluster::shared() else {
@@ -283,7 +284,7 @@ fn audit_r_l1_a_reload_that_meets_a_block_is_given_up() {
     }
 }
 
-/// The load waits for a node that hangs, until the other nodes exclude it.
+/// If a node hangs, the load waits until the other nodes exclude it from the cluster.
 #[test]
 fn audit_r_l1_a_load_outlives_a_node_that_hangs() {
     let Some(cluster) = Cluster::to_damage() else {

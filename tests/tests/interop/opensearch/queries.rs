@@ -1,5 +1,4 @@
-//! Tests of queries and records that are designed to break something: each is answered or refused, and no node
-//! crashes.
+//! Tests of queries and records that are designed to break something. Each of them is answered or refused, and no node crashes.
 
 use z3950_asn1::apdu::{Operator, RpnQuery, RpnRpnOp, RpnStructure};
 use z3950_asn1::query::parse_pqf;
@@ -19,7 +18,7 @@ fn pair(op: Operator, rpn1: RpnStructure, rpn2: RpnStructure) -> RpnStructure {
     RpnStructure::RpnRpnOp(Box::new(RpnRpnOp { rpn1, rpn2, op }))
 }
 
-/// Returns terms joined by an operator, as a tree of small depth.
+/// Returns terms combined with an operator as a tree of small depth.
 fn joined(op: &Operator, mut terms: Vec<RpnStructure>) -> RpnStructure {
     while terms.len() > 1 {
         let mut rest = terms.into_iter();
@@ -34,7 +33,7 @@ fn joined(op: &Operator, mut terms: Vec<RpnStructure>) -> RpnStructure {
     terms.pop().expect("a term")
 }
 
-/// Returns nested operators that cannot be flattened, which find the records with the word.
+/// Returns nested operators that cannot be flattened. The query finds the records with the word `war`.
 fn nest(levels: usize) -> RpnStructure {
     (0..levels).fold(term("@attr 1=4 war"), |inner, level| {
         if level % 2 == 0 {
@@ -138,7 +137,7 @@ async fn audit_r_l1_hostile_queries_are_answered_or_refused() {
     cluster.wait_for_green();
 }
 
-/// Each text is matched literally: a search for it finds its own record only.
+/// Each text is matched literally, so that a search for it finds only the record that contains it.
 #[tokio::test(flavor = "multi_thread")]
 async fn audit_r_l1_hostile_texts_are_texts() {
     let Some(cluster) = Cluster::shared() else {

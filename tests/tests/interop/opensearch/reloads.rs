@@ -9,7 +9,7 @@ use z3950_tests::surroundings::command;
 
 use super::{Home, assert_ran};
 
-/// Files of 1,000 records each.
+/// The names of files that contain 1,000 records each.
 const FILES: [&str; 6] = ["1.mrc", "2.mrc", "3.mrc", "4.mrc", "5.mrc", "6.mrc"];
 
 fn write_files(home: &Home<'_>, word: &str) {
@@ -18,7 +18,7 @@ fn write_files(home: &Home<'_>, word: &str) {
     }
 }
 
-/// Starts a load, and waits until it has saved that a file is complete.
+/// Starts a load, and waits until its state file says that one of the files is complete.
 fn begun(home: &Home<'_>, options: &[&str]) -> Child {
     let arguments = [&["load"], options, &["--state", "state"], &FILES].concat();
     let mut load = home
@@ -63,7 +63,7 @@ fn a_killed_load_continues_where_it_was() {
         0,
         &["0 records loaded", "notes all of this as done"],
     );
-    // The notes do not apply to another index, even if it has the same name.
+    // The state file does not apply to another index, even if it has the same name.
     let (name, _) = home.state();
     cluster.ask("DELETE", &format!("/{name}"), "");
     assert_ran(
@@ -103,7 +103,7 @@ fn interrupt(load: &Child) {
     assert!(sent.expect("sh starts").success());
 }
 
-/// Tests the remains of a reload that was killed, and that nothing is lost by it.
+/// Tests what remains of a reload that was killed, and that no records are lost.
 #[test]
 fn a_killed_reload_continues_or_starts_again() {
     let Some(cluster) = Cluster::shared() else {

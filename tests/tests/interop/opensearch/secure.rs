@@ -1,4 +1,4 @@
-//! Tests of nodes behind TLS and passwords: right and wrong credentials, and untrusted certificates.
+//! Tests of nodes behind TLS and passwords, with right and wrong credentials and with untrusted certificates.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use z3950_tests::program::{Daemon, z3950};
 
 use super::{Home, assert_ran};
 
-/// Returns a function that accepts only requests with this value of Authorization.
+/// Returns a function that accepts only requests whose Authorization field has this value.
 pub(in crate::interop) fn only(value: &'static str) -> impl Fn(&str) -> Passage {
     move |head| {
         let fields = head.lines().filter_map(|line| line.split_once(": "));
@@ -21,10 +21,10 @@ pub(in crate::interop) fn only(value: &'static str) -> impl Fn(&str) -> Passage 
     }
 }
 
-/// `user:pass word` in base64.
+/// The value of Authorization for the user `user` with the password `pass word`.
 pub(in crate::interop) const BASIC: &str = "Basic dXNlcjpwYXNzIHdvcmQ=";
 
-/// Writes settings for a gate with TLS.
+/// Writes settings for a gate with TLS, and the files that the settings name.
 fn set(home: &Home<'_>, gate: &Gate, ca: &str, credentials: Option<&str>) {
     let mut text = format!(
         "[[database]]\nname = \"books\"\nengine = \"https://127.0.0.1:{}/{}\"\nca = \"ca.pem\"\n",
@@ -101,8 +101,7 @@ fn audit_r_l1_untrusted_certificates_are_reported() {
     assert_eq!(cluster.ask("GET", &format!("/{}", home.index), "").0, 404);
 }
 
-/// Anybody who can listen to the traffic learns the credentials, so there is a warning; within one machine, nobody
-/// can.
+/// Anybody who can read the traffic learns the credentials, so a warning is printed. Within one machine, nobody else can read it.
 #[test]
 fn audit_r_l1_credentials_that_others_can_read_are_warned_of() {
     let Some(cluster) = Cluster::shared() else {

@@ -37,7 +37,7 @@ pub(super) fn database_at(ports: &[u16], index: &str, is_strict: bool) -> Cluste
     database.expect("no certificates")
 }
 
-/// Returns the number of records that a query finds and of sources that failed, or the condition of its diagnostic.
+/// Returns the number of records that a query finds and the number of sources that failed, or the condition of the diagnostic.
 pub(super) async fn found(database: &ClusterDatabase, pqf: &str) -> Result<(usize, usize), i64> {
     let names = [DatabaseName::from("books")];
     let query = parse_pqf(pqf).expect("a query");
@@ -97,7 +97,7 @@ pub(super) fn record(id: &str, title: &str) -> UpdateRecord {
     UpdateRecord::new(None, Some(External::octet_aligned(USMARC, octets)))
 }
 
-/// Returns the identifiers from an update, or the message for each refused record.
+/// Returns the result of an update for each record: its identifier, or the message with which it was refused.
 async fn updated(
     database: &ClusterDatabase,
     action: UpdateAction,
@@ -149,7 +149,7 @@ async fn updates_are_found_at_once_and_are_all_or_none() {
     assert_eq!(found(&database, "@attr 1=1032 a").await, Ok((0, 0)));
 }
 
-/// With a copy of each part, nothing is missing while a node is down; without copies, the parts of the node are
+/// If each part of the index has a copy, nothing is missing while a node is down. Without copies, the parts on the node are
 /// missing, and the answer says so.
 #[test]
 fn a_node_that_is_killed_costs_at_most_its_own_records() {
@@ -187,7 +187,7 @@ fn a_node_that_is_killed_costs_at_most_its_own_records() {
     }
 }
 
-/// Without a majority of its nodes, a cluster answers searches from the remaining parts, and refuses changes.
+/// A cluster that has lost the majority of its nodes answers searches from the remaining parts, and refuses changes.
 #[test]
 fn audit_r_l1_a_cluster_without_a_majority_says_so() {
     let Some(mut cluster) = Cluster::to_damage() else {

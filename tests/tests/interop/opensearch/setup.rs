@@ -78,7 +78,7 @@ fn creates(cluster: &Cluster) {
         home.index
     );
     assert_ran(&home.run(&["--check"]), 0, &[&checked, &index]);
-    // There are fewer nodes than replicas.
+    // The cluster has fewer nodes than the index has replicas.
     home.change("{\"index.number_of_replicas\":7}");
     let yellow = ["7 replicas; yellow: all records are found", "missing"];
     assert_ran(&home.run(&["--check"]), 0, &yellow);
@@ -130,7 +130,7 @@ fn an_index_that_does_not_match_the_settings_is_refused_with_the_line() {
         &json!({ "aliases": { &*home.index: {} } }).to_string(),
     );
     refused(&home, "stands for several indexes: twofold-");
-    // An index that was made by hand, with the mark of z3950d, has a field of another type.
+    // This index was created by hand with the mark of z3950d, but one of its fields has a different type.
     let home = Home::new(cluster, "typed");
     let dry = home.run(&["engine-create", "--dry-run"]);
     let mut shown: Value = serde_json::from_str(&dry.stdout).expect("JSON");

@@ -1,5 +1,4 @@
-//! Tests of changes that other programs make to an index: they delete it, add records to it, or give its name to
-//! another index.
+//! Tests of changes that other programs make to an index. They delete it, add records to it, or give its name to another index.
 
 use std::sync::Once;
 
@@ -26,7 +25,7 @@ fn deleting(cluster: &'static Cluster, index: &str) -> Gate {
     })
 }
 
-/// Creates an index under the name of the settings, without an alias.
+/// Creates an index that has the name in the settings itself, instead of an alias with this name.
 fn create_by_hand(home: &Home<'_>) {
     let shown = home.run(&["engine-create", "--dry-run"]);
     let path = format!("/{}", home.index);
@@ -34,7 +33,7 @@ fn create_by_hand(home: &Home<'_>) {
     assert_eq!(status, 200, "{answer}");
 }
 
-/// An index that is deleted during a load or an update is not created again with fields that the engine has guessed.
+/// If an index is deleted during a load or an update, the engine must not create it again with fields that it has guessed.
 #[test]
 fn audit_r_l1_an_index_that_is_deleted_does_not_come_back() {
     let Some(cluster) = Cluster::shared() else {
@@ -65,7 +64,7 @@ fn audit_r_l1_an_index_that_is_deleted_does_not_come_back() {
         let why = why.expect_err("no index");
         let words = why.addinfo.to_string_lossy();
         assert!(words.contains("changes made: 0 of 1"), "{words}");
-        // The same update is sent again, now that the index is gone.
+        // The same update is sent again after the index has been deleted.
         let update = Update::new(&name, UpdateAction::Insert, &records);
         let why = runtime.block_on(database.update(update));
         assert_eq!(why.expect_err("no index").condition, 109);
@@ -78,7 +77,7 @@ fn audit_r_l1_an_index_that_is_deleted_does_not_come_back() {
     }
 }
 
-/// Returns the result for each record of a set: its octets, or a condition.
+/// Returns the result for each record that a query finds: the octets of the record, or the condition of a diagnostic.
 fn presented(
     runtime: &Runtime,
     database: &ClusterDatabase,
@@ -103,7 +102,7 @@ fn presented(
     records.collect()
 }
 
-/// Each record added by another program gets a diagnostic, and no other record is affected.
+/// Each record that another program has added is replaced with a diagnostic, and no other record is affected.
 #[test]
 fn audit_r_l1_documents_of_other_programs_are_reported_and_hide_nothing() {
     let Some(cluster) = Cluster::shared() else {
@@ -140,7 +139,7 @@ fn audit_r_l1_documents_of_other_programs_are_reported_and_hide_nothing() {
             "{pqf}"
         );
     }
-    // Foreign records can be replaced and deleted like any other record.
+    // Records of other programs can be replaced and deleted like all other records.
     let name = DatabaseName::from("books");
     let records = [record("1", "peace")];
     let update = Update::new(&name, UpdateAction::Replace, &records);
@@ -185,7 +184,7 @@ fn audit_r_l1_an_alias_of_two_indexes_is_refused() {
     assert_ran(&home.run(&["--check"]), 0, &[]);
 }
 
-/// Changes would be made in another index, or each of them would be refused, so no request is sent.
+/// Changes would be made in another index, or would be refused one by one, so no request with changes is sent.
 #[test]
 fn audit_r_l1_an_alias_for_changes_of_another_index_is_refused() {
     let Some(cluster) = Cluster::shared() else {

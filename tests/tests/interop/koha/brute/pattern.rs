@@ -1,13 +1,13 @@
-//! Words with masks, and phrases of them.
+//! Words that may contain masks, and phrases of such words.
 
-/// A word, possibly truncated or with masks.
+/// A word that may be truncated or contain masks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Pattern {
     Exact(String),
     Starts(String),
     Ends(String),
     Contains(String),
-    /// Literal characters and masks.
+    /// A sequence of literal characters and masks.
     Masked(Vec<Part>),
 }
 
@@ -30,7 +30,7 @@ impl Pattern {
         }
     }
 
-    /// Parses a word with the masks of truncation 101 or 104.
+    /// Parses a word whose masks are those of truncation 101 or 104.
     pub(super) fn masked(word: &str, truncation: i64, fold: impl Fn(&str) -> String) -> Self {
         let (mut parts, mut literal) = (Vec::new(), String::new());
         let mut characters = word.chars().peekable();
@@ -85,7 +85,8 @@ fn fits(parts: &[Part], word: &[char]) -> bool {
     }
 }
 
-/// Returns whether words contain others as a phrase.
+/// Returns whether the words of a text contain other words as a phrase. `is_first` and `is_last` require the phrase to be at the
+/// beginning or the end of the text.
 pub(super) fn has_phrase(found: &[&str], words: &[Pattern], is_first: bool, is_last: bool) -> bool {
     if words.is_empty() || words.len() > found.len() {
         return false;
