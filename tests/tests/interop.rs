@@ -1,5 +1,5 @@
-//! Conversations with other programs: yaz-client and zoomsh as clients of z3950d, programs for SRU, curl and Chromium, our client
-//! with yaz-ztest, zebrasrv and Gopher servers. Tests of a program that is not installed are skipped with a message.
+//! Tests of conversations with other programs: yaz-client and zoomsh as clients of z3950d, SRU clients, curl and Chromium, and
+//! our client with yaz-ztest, zebrasrv and Gopher servers. If a program is not installed, its tests are skipped with a message.
 
 mod conversation;
 mod curl;

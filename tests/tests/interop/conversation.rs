@@ -1,5 +1,5 @@
-//! Tests of the same conversation with z3950d by four clients – yaz-client, zoomsh, Perl's Net::Z3950::ZOOM and this project's.
-//! Each uses the services that it supports: search, piggyback, present, scan, sort, delete, update.
+//! Tests of the same conversation between z3950d and four clients: yaz-client, zoomsh, Perl's Net::Z3950::ZOOM and this project's
+//! client. Each client uses those services that it supports: search, piggyback, present, scan, sort, delete and update.
 
 use std::path::Path;
 
@@ -56,8 +56,8 @@ fn server_with(options: &[&str], place: &str) -> Writable {
 }
 
 impl Writable {
-    /// Stops the server. Returns the findings of the client judge in the only session: `fail` or `hint`, and the name of the
-    /// rule.
+    /// Stops the server. Returns the findings of the client judge about the only session, each as `fail` or `hint` followed by
+    /// the name of the rule.
     fn findings(mut self) -> Vec<String> {
         let [findings] =
             &*judged::findings(&mut self.daemon, &self.folder.path().join("report.json"))
@@ -186,10 +186,10 @@ fn zoomsh_completes_it() {
     assert_eq!(server.findings(), LEAVES);
 }
 
-/// The finding about ZOOM, which ends sessions without Close.
+/// The finding about ZOOM clients, which end sessions without a Close.
 const LEAVES: [&str; 1] = ["hint close.sent"];
 
-/// The Perl program, which prints a line for each step.
+/// The Perl program. It prints a line for each step of the conversation.
 const PERL: &str = r#"
 use strict; use warnings; use ZOOM;
 my ($target, $new) = @ARGV;
@@ -278,8 +278,8 @@ fn our_client_completes_it() {
         ],
     );
     stand_in_order(&ran.stderr, &["diagnostic 30 ", "diagnostic 114 "]);
-    // The script shows records of a set that it has deleted, and names a syntax in searches without records. The server reports
-    // both.
+    // The script shows records of a result set that it has deleted, and requests a record syntax in searches that do not return
+    // records. The judge reports both.
     let asked_for = ["hint search.composition", "fail present.set"];
     assert_eq!(server.findings(), asked_for);
 }

@@ -6,8 +6,8 @@ use z3950_tests::peer;
 use z3950_tests::program::{Daemon, run};
 use z3950_tests::surroundings::command;
 
-/// Runs curl; returns its output. With `--write-out`, it ends with the status, the number of connections so far and the media
-/// type.
+/// Runs curl and returns its output. With `--write-out`, the output ends with the status, the number of connections opened for
+/// the last transfer, and the media type.
 fn curl(program: &Path, arguments: &[&str], body: &str) -> String {
     let mut command = command(program);
     command.args(["--silent", "--max-time", "20", "--data-binary", "@-"]);

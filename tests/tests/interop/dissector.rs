@@ -8,8 +8,8 @@ use z3950_tests::peer;
 use z3950_tests::program::{Ran, run};
 use z3950_tests::surroundings::command;
 
-/// The minimum length of an APDU that the dissector understands. For a shorter APDU, it waits for more octets and then misses the
-/// following APDUs.
+/// The minimum length in octets of an APDU that the dissector understands. If an APDU is shorter, the dissector waits for more
+/// octets, and then misses the APDUs that follow.
 const SHORTEST: usize = 7;
 
 /// Returns the octets and direction of each APDU in the input format of text2pcap.

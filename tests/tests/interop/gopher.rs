@@ -1,5 +1,5 @@
-//! Tests with Gopher servers on loopback: gophernicus (text, menus, octets, searches) and pygopherd (Gopher+). Tests of a server
-//! that is not installed are skipped with a message. Both send a text file unchanged, without a final dot.
+//! Tests with Gopher servers on loopback: gophernicus (text, menus, octets, searches) and pygopherd (Gopher+). If a server is not
+//! installed, its tests are skipped with a message. Both servers send a text file unchanged, without a final dot.
 
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -212,7 +212,8 @@ fn directory(path: PathBuf) -> PathBuf {
     path
 }
 
-/// Runs a program for each connection, with the connection as its standard input and output. Stopped when the value is dropped.
+/// A server that runs a program for each connection, with the connection as its standard input and output. It is stopped when
+/// this value is dropped.
 struct Inetd {
     port: u16,
     stop: Arc<AtomicBool>,
@@ -259,7 +260,8 @@ impl Inetd {
     }
 }
 
-/// Serves one connection until it ends, as an unprivileged user if necessary, because gophernicus refuses to run as root.
+/// Serves one connection until it ends. If the tests run as root, the program runs as an unprivileged user, because gophernicus
+/// refuses to run as root.
 fn serve(program: &Path, port: u16, root: &Path, stream: TcpStream) {
     const NOBODY: u32 = 65534;
     let mut command = command(program);
@@ -301,7 +303,7 @@ impl Pygopherd {
         let program = peer::find("pygopherd")?;
         let packaged =
             fs::read_to_string("/etc/pygopherd/pygopherd.conf").expect("its configuration");
-        // pygopherd does not accept port 0, and another program may take the free port first.
+        // pygopherd does not accept port 0, and another program may take a free port before pygopherd listens on it.
         (0..3)
             .find_map(|_| Self::attempt(&program, &packaged))
             .or_else(|| panic!("pygopherd does not listen"))
@@ -357,7 +359,7 @@ impl Pygopherd {
     }
 }
 
-/// Returns the packaged configuration, changed to use a loopback port and a separate directory, and not to change the user.
+/// Returns the packaged configuration with these changes: a port on loopback, a separate directory, and no change of the user.
 fn configured(packaged: &str, port: u16, home: &Path) -> String {
     let home = home.display();
     let mut text = String::new();

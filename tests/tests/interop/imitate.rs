@@ -40,11 +40,11 @@ const ANSWERS: &[&str] = &[
     "Got itemRequest doc ",
 ];
 
-/// Runs these commands in yaz-client; returns the lines that depend on the server's answers.
+/// Runs these commands in yaz-client, and returns the lines of its output that depend on the server's answers.
 fn answers(program: &std::path::Path, port: u16, setup: &str, commands: &str) -> Vec<String> {
     let input = format!("{setup}\nopen tcp:127.0.0.1:{port}\n{commands}\nquit\n");
     let ran = run(&mut command(program), &input);
-    // A line may begin with a prompt before the answer, so the prompt is removed.
+    // The answer may follow a prompt on the same line, so prompts are removed.
     let lines = ran
         .stdout
         .lines()
@@ -59,7 +59,7 @@ fn check(commands: &str) {
     check_after("", commands);
 }
 
-/// Runs the scripts after the commands in `setup`, which precede the opening of the session.
+/// Runs the scripts after the commands in `setup`, which are executed before the session is opened.
 fn check_after(setup: &str, commands: &str) {
     let (Some(client), Some(original)) = (peer::find("yaz-client"), peer::yaz_ztest()) else {
         return;
@@ -160,7 +160,7 @@ fn a_slow_search_is_cancelled_here() {
     assert!(told("Number of hits: 0,") && told("[105]"), "{found:#?}");
 }
 
-/// Sends a second search before the first is answered; returns the database of the search that is answered first.
+/// Sends a second search before the first is answered. Returns the database of the search that is answered first.
 async fn first_answered(port: u16) -> &'static str {
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     let client = Client::with_resolver(ClientOptions::default(), address);

@@ -9,7 +9,8 @@ use z3950_tests::surroundings::command;
 
 use crate::interop::conversation::has_zoom;
 
-/// Stops a server. Returns the findings of its judge in each session: `fail` or `hint`, and the name of the rule.
+/// Stops a server. Returns the findings of its judge about each session, each as `fail` or `hint` followed by the name of the
+/// rule.
 pub(crate) fn findings(daemon: &mut Daemon, report: &Path) -> Vec<Vec<String>> {
     let report = report_of(daemon, report);
     let sessions = report["sessions"].as_array().expect("a list").iter();
@@ -82,7 +83,7 @@ fn a_close_of_the_server_is_answered_by_our_client() {
     }
 }
 
-/// After faults in the answers to a search and to a Present, our client must not violate any requirement of the standard.
+/// Our client must not violate any requirement of the standard when the answers to a search or a Present are faulty.
 #[test]
 fn faults_do_not_lead_our_client_astray() {
     let folder = tempfile::tempdir().expect("a folder");

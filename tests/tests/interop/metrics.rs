@@ -1,5 +1,5 @@
-//! Tests the page `/metrics` of z3950d with Prometheus: `promtool check metrics`, from the package `prometheus`, must accept it
-//! while sessions begin and end.
+//! Tests the page `/metrics` of z3950d with Prometheus. `promtool check metrics`, from the package `prometheus`, must accept the
+//! page while sessions begin and end.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -12,7 +12,7 @@ use z3950_tests::program::{Daemon, run};
 use z3950_tests::surroundings::command;
 use z3950_tests::{hex, peer};
 
-/// Sends a GET; returns the body of the answer.
+/// Sends a GET request, and returns the body of the answer.
 fn get(socket: &Path, path: &str) -> String {
     let mut stream = UnixStream::connect(socket).expect("a connection");
     let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
@@ -24,7 +24,8 @@ fn get(socket: &Path, path: &str) -> String {
     body.to_owned()
 }
 
-/// Opens a session. Depending on `number`, the client leaves without Init, or sends octets that are not a request.
+/// Connects to the server. Depending on `number`, the client leaves without an Init, or opens a session and leaves, or sends
+/// octets that are not a request.
 fn visit(server: SocketAddr, number: u32) {
     let mut stream = TcpStream::connect(server).expect("a connection");
     if number.is_multiple_of(3) {

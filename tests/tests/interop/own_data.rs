@@ -1,4 +1,4 @@
-//! Tests that yaz-client searches, scans and presents records in SQLite, with the example backend.
+//! Tests that yaz-client can search, scan and present records in SQLite, which the example backend serves.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;

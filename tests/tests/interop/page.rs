@@ -1,6 +1,6 @@
-//! Tests the page in Chromium: from an ISBN to the record, its file and its URL; from a merged hit to the records of its
-//! sources; and every page with a light and a dark colour scheme, at the width of a desktop and of a phone, with axe-core.
-//! Screenshots of the pages are in `target/tmp/page`.
+//! Tests in Chromium that the web page leads from an ISBN to the record, its file and its URL, and from a merged hit to the
+//! records of its sources. Every page is checked with axe-core in a light and a dark colour scheme, and in the widths of a
+//! desktop and a phone. Screenshots of the pages are in `target/tmp/page`.
 
 use std::path::Path;
 
@@ -36,7 +36,7 @@ fn from_an_isbn_to_the_record_its_file_and_its_url() {
     assert_eq!(record.code, Some(0), "{}", record.stderr);
     let downloaded = browser.downloaded("pg158.mrc");
     assert_eq!(downloaded, record.octets, "the octets of the record");
-    // Through the gateway, the URL leads to the same record.
+    // The URL leads to the same record through the gateway.
     browser.open(&format!("http://{}/", daemon.address()));
     browser.type_into("#q", &url);
     browser.follow("form button");
@@ -47,7 +47,7 @@ fn from_an_isbn_to_the_record_its_file_and_its_url() {
     assert_eq!(browser.downloaded("pg158.mrc"), record.octets);
 }
 
-/// The pages of a server, with the text of their headings.
+/// The pages of a server: the name of the screenshot, the path, and the text of the heading.
 const PAGES: [(&str, &str, &str); 17] = [
     ("start", "/", "Search the catalogue"),
     ("results", "/search?q=war", "Results"),
@@ -96,7 +96,7 @@ const PAGES: [(&str, &str, &str); 17] = [
     ),
 ];
 
-/// The pages of a server with a merged database.
+/// The pages of a server with a merged database, in the same form as [`PAGES`].
 const UNION_PAGES: [(&str, &str, &str); 4] = [
     ("union-start", "/", "Search the catalogue"),
     ("union-results", "/search?q=austen", "Results"),
@@ -108,7 +108,7 @@ const UNION_PAGES: [(&str, &str, &str); 4] = [
     ("union-targets", "/targets", "Databases"),
 ];
 
-/// Returns records with words that are too long for a line, with right-to-left letters, and with control characters.
+/// Returns records whose titles contain words that are too long for a line, right-to-left letters, and control characters.
 fn unusual() -> String {
     let titles = [
         format!("War {}", "x".repeat(500)),
@@ -122,7 +122,7 @@ fn unusual() -> String {
     titles.into_iter().enumerate().map(record).collect()
 }
 
-/// Two servers, and a server in front of them whose database merges their records with those of a third server, which is down.
+/// Two servers, and a server in front of them. Its database merges their records with those of a third server, which is down.
 struct Union {
     _servers: [Daemon; 2],
     _gone: Unheard,
@@ -196,7 +196,7 @@ fn a_merged_hit_has_the_copies_of_its_sources_and_leads_to_their_records() {
     assert!(record.stdout.contains("Emma"), "{}", record.stdout);
 }
 
-/// Databases that answer late are shown in their places, although their sections arrive last.
+/// The sections of databases are displayed in the order of the settings, although those of slow databases arrive last.
 #[test]
 fn r_g_databases_stand_in_the_order_of_the_settings() {
     let Some(browser) = Browser::start() else {
@@ -215,8 +215,8 @@ fn r_g_databases_stand_in_the_order_of_the_settings() {
     let of_slots = "const root = document.getElementById('answers').shadowRoot;
         return [...root.querySelectorAll('slot')].map(one => one.assignedElements().length)";
     let assigned = browser.evaluate(of_slots);
-    // The slots hold, in this order: the total, no hint, two links, two sections, and the rest, that is, facets and files of all
-    // databases.
+    // The slots contain, in this order: the total, no hint, two links, two sections, and the rest, which consists of facets and
+    // files of all databases.
     assert_eq!(assigned, json!([1, 0, 1, 1, 1, 1, 3]), "nothing waits");
     browser.click("#answers > a[href='#in-2']");
     assert!(browser.url().ends_with("#in-2"), "{}", browser.url());
@@ -224,8 +224,8 @@ fn r_g_databases_stand_in_the_order_of_the_settings() {
     assert_eq!(total, "In all 19 records in 2 databases.");
 }
 
-/// The picture of the page in the documentation. Fonts differ between machines, so only its existence is checked;
-/// `Z3950_PICTURES=1 cargo test --workspace --test all picture` creates it again.
+/// Checks the picture of the page in the documentation. Because fonts differ between machines, only its existence and its size
+/// are checked. `Z3950_PICTURES=1 cargo test --workspace --test all picture` creates it again.
 #[test]
 fn the_picture_of_the_page_is_there_and_small() {
     const SIZE: (u32, u32) = (760, 560);
@@ -274,7 +274,8 @@ fn r_g_numbers_of_lists_are_inside_the_column() {
     for start in [1, 10, 95, 101, 995, 1001, 9995, 10_001] {
         let path = format!("/search?q=war&start={start}");
         browser.open(&format!("http://{}{path}", daemon.address()));
-        // The script measures the highest number of the list as text: it must fit in the padding to the left of the records.
+        // The script measures the text of the highest number in the list. It must fit into the padding to the left of the
+        // records.
         let script = "const list = document.querySelector('ol');
             const last = list.start + list.children.length - 1;
             const number = document.createElement('span');

@@ -1,5 +1,5 @@
-//! Tests of conversations of yaz-client with zebrasrv and yaz-ztest that are recorded and replayed: the client must print the
-//! same output.
+//! Tests of conversations of yaz-client with zebrasrv and yaz-ztest that are recorded and replayed. The client must print the
+//! same output each time.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use z3950_tests::peer;
 use z3950_tests::program::{Daemon, run};
 use z3950_tests::surroundings::command;
 
-/// Returns some of the demo catalogue's books in ISO 2709. Not all are used, because zebraidx is slow.
+/// Returns some of the books in the demo catalogue in ISO 2709. Their number is limited, because zebraidx is slow.
 fn books() -> Vec<Bytes> {
     let text = include_str!("../../../server/src/memory/demo/books.mrk");
     let records = mrk::parse_all(text).expect("the demo catalogue");
@@ -17,7 +17,7 @@ fn books() -> Vec<Bytes> {
     encoded.map(|octets| octets.expect("fits").into()).collect()
 }
 
-/// Runs yaz-client; returns its output without the times of operations.
+/// Runs yaz-client, and returns its output without the durations of operations.
 fn yaz_client(address: &str, commands: &str) -> Option<String> {
     let program = peer::find("yaz-client")?;
     let input = format!("open {address}/Default\n{commands}\nquit\n");
@@ -74,7 +74,7 @@ fn yaz_client_prints_the_same_with_zebrasrv_a_recorder_and_a_replay() {
     assert_eq!(replayed.as_ref(), Some(&direct));
     let listed = || std::fs::read_to_string(&missing).expect("a report");
     assert_eq!(listed(), "");
-    // These are other Presents for the same records, and a search that was never recorded.
+    // These Presents request the same records in a different way, and the search was never recorded.
     let others =
         "format usmarc\nfind @attr 1=4 the\nshow 3\nshow 2+2\nshow 1+2\nfind @attr 1=4 nowhere";
     let printed = yaz_client(&again.address().to_string(), others).expect("yaz-client");

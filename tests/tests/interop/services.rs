@@ -48,7 +48,7 @@ use z3950_marc::iso2709;
 use z3950_marc::mrk;
 use z3950_tests::peer::{self, Server};
 
-/// Returns the demo catalogue's books, as ISO 2709.
+/// Returns the books of the demo catalogue in ISO 2709.
 fn books() -> Vec<Bytes> {
     let text = include_str!("../../../server/src/memory/demo/books.mrk");
     marc(text)
@@ -431,7 +431,8 @@ async fn operations_run_concurrently_and_can_be_cancelled() {
     );
     assert_eq!(found_slow.expect("found").hits, 7);
     assert_eq!(found_quick.expect("found").hits, 8);
-    // yaz-ztest does not answer a trigger. After two triggers in a row, it waits until two further requests have arrived.
+    // yaz-ztest does not answer a TriggerResourceControl. After two of them in a row, it waits until two further requests have
+    // arrived.
     let trigger = TriggerResourceControlRequest::cancel();
     let (found_slow, triggered) = tokio::join!(session.search(pqf("7"), &slow), async {
         tokio::time::sleep(Duration::from_millis(100)).await;

@@ -1,4 +1,4 @@
-//! Tests of `z3950d` in front of real nodes of Solr, with collections that have the fields of VuFind and Blacklight.
+//! Tests of `z3950d` in front of real Solr nodes, with collections that have the fields of VuFind or Blacklight.
 
 mod alone;
 mod changed;
@@ -59,7 +59,8 @@ const NAMES: [&str; 6] = [
     "War, Peace.",
 ];
 
-/// Returns artificial records made from few words, so that queries find many; some records lack some fields.
+/// Returns artificial records that contain only a few different words, so that queries find many of them. Some records lack some
+/// fields.
 fn records(number: usize) -> Vec<MarcRecord> {
     let mut random = Random::new("records in Solr");
     let mut text = String::new();
@@ -123,7 +124,7 @@ fn records(number: usize) -> Vec<MarcRecord> {
     mrk::parse_all(&text).expect("records")
 }
 
-/// A separate collection with artificial records.
+/// A collection with artificial records that no other test uses.
 struct Filled {
     nodes: &'static SolrNodes,
     collection: String,
@@ -132,7 +133,7 @@ struct Filled {
 }
 
 impl Filled {
-    /// Creates and fills a collection; `None` if there is no Solr.
+    /// Creates and fills a collection, or returns `None` if Solr is not available.
     fn new(shape: SolrShape, name: &str, number: usize) -> Option<Self> {
         let nodes = SolrNodes::shared()?;
         let collection = nodes.create(shape, name);
@@ -149,7 +150,8 @@ impl Filled {
         Some(Self::with(nodes, shape, collection, records, &documents))
     }
 
-    /// Like [`Self::new`], with VuFind's fields, and with records of these titles, which are named `t0` and so on.
+    /// Creates and fills a collection like [`Self::new`], with VuFind's fields. Its records have these titles, and the
+    /// identifiers `t0` and so on.
     fn of_titles(name: &str, titles: &[&str]) -> Option<Self> {
         let nodes = SolrNodes::shared()?;
         let shape = SolrShape::VuFind;

@@ -24,7 +24,7 @@ fn check(printed: &str, expected: &[&str], about: &str) {
     }
 }
 
-/// The combinations of methods and versions of SRU.
+/// The combinations of SRU methods and versions.
 const WAYS: [(&str, &str); 9] = [
     ("get", "1.1"),
     ("get", "1.2"),
@@ -37,7 +37,7 @@ const WAYS: [(&str, &str); 9] = [
     ("soap", "2.0"),
 ];
 
-/// Runs yaz-client; returns its output, or `None` if it is not installed.
+/// Runs yaz-client, and returns its output, or `None` if it is not installed.
 fn yaz_client(daemon: &Daemon, (method, version): (&str, &str), commands: &str) -> Option<String> {
     let program = peer::find("yaz-client")?;
     let open = format!("sru {method} {version}\nopen {}", url(daemon));
@@ -171,7 +171,7 @@ fn zoomsh_reads_25_records() {
     }
 }
 
-/// Returns whether a program finds its library; if not, prints that the test is skipped.
+/// Returns whether a program finds its library. If not, prints that the test is skipped.
 ///
 /// # Panics
 /// Panics if the library is missing and `Z3950_PEERS=required`.
@@ -208,7 +208,7 @@ fn catmandu_reads_25_records() {
     }
 }
 
-/// Returns a path in the folder named by an environment variable. If the variable is not set, prints that the test is skipped.
+/// Returns a path in the folder that an environment variable names. If the variable is not set, prints that the test is skipped.
 pub(crate) fn installed(variable: &str, path: &str) -> Option<PathBuf> {
     let folder = std::env::var_os(variable);
     if folder.is_none() {

@@ -19,12 +19,12 @@ fn octets(records: &[MarcRecord]) -> Vec<Bytes> {
     octets.map(|octets| octets.expect("fits").into()).collect()
 }
 
-/// Runs a command with a target, followed by `words`.
+/// Runs a command with a target and further arguments.
 fn ask(command: &str, target: &str, words: &[&str]) -> Ran {
     z3950([command, target].iter().chain(words))
 }
 
-/// The methods of SRU, as written for a target or at the prompt.
+/// The methods of SRU, in the form in which they are written in a target or at the prompt.
 const METHODS: [&str; 3] = ["get", "post", "soap"];
 
 #[test]
@@ -69,7 +69,7 @@ fn zebra_answers_by_sru_as_by_z3950() {
     };
     let target = format!("http://127.0.0.1:{}/Default", server.port);
     let by_z3950 = format!("127.0.0.1:{}/Default", server.port);
-    // On all pages, SRU and Z39.50 return the same records in the same order and form.
+    // Over all pages of results, SRU and Z39.50 return the same records in the same order and form.
     for words in [
         &["ti:the", "--count", "500"][..],
         &["ti:war AND war", "--count", "500"],
@@ -230,7 +230,7 @@ fn a_batch_over_sru_is_broken_off_and_resumed() {
     let (input, output, report) = (path("in.txt"), path("out.mrc"), path("report.tsv"));
     let mut numbers = String::new();
     for index in 0..500 {
-        // Every tenth identifier belongs to a record.
+        // One identifier in ten belongs to a record.
         let number = if index % 10 == 0 {
             "0141439513".to_owned()
         } else {
@@ -270,7 +270,7 @@ fn a_batch_over_sru_is_broken_off_and_resumed() {
     }
     assert!(lines() >= 500, "{} {ran:?}", lines());
     let found = std::fs::read(&output).expect("an output");
-    // A repeated input is answered, but its record is written only once.
+    // Repeated inputs are answered, but their record is written only once.
     let records = found.iter().filter(|octet| **octet == 0x1d).count();
     assert_eq!(records, 1, "{ran:?}");
     let told = std::fs::read_to_string(&report).expect("a report");

@@ -1,6 +1,6 @@
-//! Tests of one database over five servers: three `z3950d`, one of which is reached by SRU, `zebrasrv`, and a server that only
-//! supports SRU. yaz-client, zoomsh, sruthi, the page and our own client must find records from all of them and, when two servers
-//! are down, from the others.
+//! Tests of a database that combines five servers: three `z3950d`, one of which is accessed over SRU, `zebrasrv`, and a server
+//! that supports only SRU. yaz-client, zoomsh, sruthi, the web page and our own client must find the records of all servers and,
+//! when two servers are down, those of the remaining servers.
 
 use bytes::Bytes;
 use tempfile::TempDir;
@@ -11,7 +11,7 @@ use z3950_tests::surroundings::command;
 
 use crate::interop::sru::installed;
 
-/// Returns the records of a server, each with a word that occurs on all servers.
+/// Returns the records of a server. They contain a word that occurs in the records of all servers.
 fn records(server: &str) -> Vec<MarcRecord> {
     let text =
         format!("=LDR  00000nam a2200000   4500\n=001  {server}-1\n=245  10$aUnited {server}\n");
@@ -31,7 +31,7 @@ fn daemon(folder: &TempDir, server: &str) -> Daemon {
     Daemon::start(["--database", &database])
 }
 
-/// Starts a `z3950d` with the database `union` over these targets, which the user bob may not search.
+/// Starts a `z3950d` with a database `union` that combines these targets. The user bob may not search it.
 fn front(folder: &TempDir, targets: &[String]) -> Daemon {
     let path = folder.path().join("z3950d.toml");
     let settings = format!(
@@ -51,7 +51,7 @@ fn yaz_client(before: &str, front: &Daemon, database: &str, commands: &str) -> O
     Some(run(&mut command(program), &input).stdout)
 }
 
-/// Runs zoomsh and returns its output with the records; `scheme` is `http://` for SRU.
+/// Runs zoomsh, and returns its output with the records. `scheme` is `http://` for SRU.
 fn zoomsh(front: &Daemon, scheme: &str) -> Option<Ran> {
     let program = peer::find("zoomsh")?;
     let connect = format!("connect {scheme}{}/union", front.address());
@@ -74,7 +74,7 @@ found = sruthi.Client(sys.argv[1], maximum_records=2, sru_version='1.2').searchr
 print(found.count, [str(record) for record in found])
 ";
 
-/// Runs sruthi and returns the records that it reads; `None` if it is not installed.
+/// Runs sruthi, and returns the records that it reads, or `None` if it is not installed.
 fn sruthi(front: &Daemon) -> Option<String> {
     let python = installed("Z3950_SRU_PYTHON", "bin/python")?;
     let url = format!("http://{}/union", front.address());
@@ -153,7 +153,7 @@ fn a_union_of_five_servers_and_of_those_that_are_left() {
     let refused = yaz_client("auth bob/x\n", &front, &alone, "find @attr 1=4 united");
     let refused = refused.expect("installed");
     assert!(refused.contains("236"), "{refused}");
-    // An SRU explain response also describes a single target of the union.
+    // SRU explain describes single targets of the union too.
     let described = format!(
         "http://{}/union@{}",
         front.address(),
@@ -179,7 +179,7 @@ fn a_union_of_five_servers_and_of_those_that_are_left() {
         assert!(of_page.contains(&title), "{title}: {of_page}");
         assert!(shown.stdout.contains(&title), "{title}: {shown:?}");
     }
-    // sruthi takes any diagnostic for a failure, and shows only the diagnostic.
+    // sruthi treats every diagnostic as a failure, and prints only the diagnostic.
     if let Some(failed) = &of_sruthi {
         let name = format!("union@{}: ", targets[1]);
         assert!(failed.contains(&name), "{failed}");
@@ -260,7 +260,7 @@ fn scans_sorts_and_sets_of_a_union() {
         format!("127.0.0.1:{}/Default", zebra.port),
     ];
     let three = format!("127.0.0.1:{}/Default", ztest.port);
-    // yaz-ztest always has the terms war and peace.
+    // Every scan of yaz-ztest returns the terms war and peace.
     let all = front(&folder, &[one.clone(), zebra.clone(), three]);
     let scan = "scan @attr 1=4 united\nscanpos 3\nscan @attr 1=4 united";
     let Some(printed) = yaz_client("", &all, "union", scan) else {

@@ -4,7 +4,7 @@ use z3950_tests::peer;
 use z3950_tests::program::{Daemon, run};
 use z3950_tests::surroundings::command;
 
-/// Runs commands in yaz-client after `open`; returns its output, or `None` if it is not installed.
+/// Runs commands in yaz-client after `open`, and returns its output, or `None` if it is not installed.
 fn conversation(daemon: &Daemon, commands: &str) -> Option<String> {
     let program = peer::find("yaz-client")?;
     let input = format!("open {}\n{commands}\nquit\n", daemon.address());
@@ -17,7 +17,7 @@ fn conversation(daemon: &Daemon, commands: &str) -> Option<String> {
     Some(ran.stdout)
 }
 
-/// Checks that the texts appear in yaz-client's output for the commands, in this order.
+/// Checks that the texts occur in this order in yaz-client's output for the commands.
 fn check(commands: &str, expected: &[&str]) {
     let daemon = Daemon::start(["--demo"]);
     let Some(printed) = conversation(&daemon, commands) else {
@@ -136,7 +136,7 @@ fn a_close_is_answered() {
     check("close", &["Target has closed the association."]);
 }
 
-/// Returns a query with a chain of `count` operands, for which yaz-client writes one value of indefinite length per operator.
+/// Returns a query with a chain of `count` operands. For each operator, yaz-client writes a value of indefinite length.
 fn chain(count: usize) -> String {
     format!(
         "find @attr 1=1032 {}pg1342{}",

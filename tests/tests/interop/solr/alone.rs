@@ -1,4 +1,4 @@
-//! Tests of `z3950d` in front of a server without a cluster that requires passwords, also behind TLS.
+//! Tests of `z3950d` in front of a Solr server that does not belong to a cluster and requires passwords, with and without TLS.
 
 use z3950_tests::opensearch::gate::{Gate, Passage, certified};
 use z3950_tests::program::z3950;
@@ -7,7 +7,7 @@ use z3950_tests::solr::{READER, RecordForm, STRANGER, SolrNodes, SolrShape, vufi
 use super::home::{Home, check};
 use super::records;
 
-/// Creates a core with artificial records; returns its name.
+/// Creates a core with artificial records, and returns its name.
 fn core(nodes: &SolrNodes, name: &str, number: usize) -> String {
     let core = nodes.create(SolrShape::VuFind, name);
     let records = records(number);
@@ -84,7 +84,7 @@ fn a_server_without_a_cluster_answers_as_one_with_it() {
     }
 }
 
-/// Only one user is permitted to read from Solr; the password is in a file, and is never shown.
+/// Only one user is permitted to read from Solr. The password is in a file, and is never printed.
 #[test]
 fn passwords_and_certificates_are_used_and_reported() {
     let Some(nodes) = SolrNodes::alone() else {
@@ -123,7 +123,7 @@ fn passwords_and_certificates_are_used_and_reported() {
         home.set(urls, &lines);
         check(&home.check().stderr, &["the search engine denies access"]);
     }
-    // This certificate was not signed by a trusted authority.
+    // The server's certificate was not signed by this authority.
     let (_, other) = certified("127.0.0.1", 4000);
     let home = Home::new(&secure, &format!("{lines}\nca = \"ca.pem\""));
     home.write("ca.pem", &other);

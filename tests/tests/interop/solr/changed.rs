@@ -1,5 +1,5 @@
-//! Tests of indexes that change while clients use them, and of records that other programs may have stored: long,
-//! damaged, or of other kinds.
+//! Tests of indexes that change while clients use them, and of records that other programs may have stored, such as long, damaged
+//! and unsuitable ones.
 
 use serde_json::{Value, json};
 use z3950_asn1::bib1::diagnostics::Condition;
@@ -13,7 +13,7 @@ use super::town::{Town, operand, query};
 
 const ALL: &str = "@attr 1=1016 @attr 2=103 x";
 
-/// Returns records with this word in the title, named by numbers.
+/// Returns records that have this word in the title. Their identifiers are numbered.
 fn titled(word: &str, numbers: std::ops::Range<usize>) -> Vec<MarcRecord> {
     let texts = numbers.map(|number| {
         format!("=LDR  00000nam a2200000 a 4500\n=001  r{number:03}\n=245  10$a{word} {number}\n\n")
@@ -28,8 +28,7 @@ fn documents(records: &[MarcRecord]) -> Vec<Value> {
         .collect()
 }
 
-/// Records that are deleted after they were found are replaced by diagnostics; the other records keep their
-/// positions.
+/// If records are deleted after they were found, they are replaced with diagnostics, and the other records keep their positions.
 #[test]
 fn records_that_are_deleted_leave_their_places() {
     let Some(nodes) = SolrNodes::shared() else {
@@ -46,7 +45,7 @@ fn records_that_are_deleted_leave_their_places() {
     let path = path.expect("a path") + "/update?commit=true";
     let delete = format!("http://127.0.0.1:{}{path}", nodes.ports()[0]);
     let body = json!({ "delete": ["r003", "r022"] });
-    // After a Present beyond the first page, the server keeps the positions of the hits, even if records are deleted.
+    // After a Present beyond the first page, the server remembers the positions of the hits, even if records are deleted.
     let commands = format!(
         "find @attr 1=4 war\nformat usmarc\nshow 12\n! curl --silent --output /dev/null --header Content-Type:application/json --data '{body}' '{delete}'\n\
          show 22+3\nfind @attr 1=4 war"
@@ -66,7 +65,7 @@ fn records_that_are_deleted_leave_their_places() {
     check(&printed, &expected);
 }
 
-/// A collection is filled again, and its alias is then moved.
+/// A new collection is filled, and the alias of the old collection is then moved to it.
 #[test]
 fn an_alias_moves_under_result_sets() {
     let Some(nodes) = SolrNodes::shared() else {
@@ -93,7 +92,7 @@ fn an_alias_moves_under_result_sets() {
     let expected = [
         "Number of hits: 40,",
         "001 r029",
-        // The first records came with the search response, so the server shows them as they were.
+        // The first records were returned with the search response, so the server presents them unchanged.
         "001 r000",
         "$a war 0",
         "001 r011",
@@ -106,8 +105,8 @@ fn an_alias_moves_under_result_sets() {
     check(&printed, &expected);
 }
 
-/// Fields are missing because the alias was moved to a collection with another schema: one search is refused, and the
-/// next one reports the reason.
+/// Fields are missing because the alias was moved to a collection with another schema. One search is refused, and the next one
+/// reports the reason.
 #[tokio::test(flavor = "multi_thread")]
 async fn fields_that_are_gone_are_refused() {
     let Some(nodes) = SolrNodes::shared() else {
@@ -133,8 +132,8 @@ async fn fields_that_are_gone_are_refused() {
     assert_eq!(count("@attr 1=4 war").await, Ok(5));
 }
 
-/// Tests a record of a megabyte, one that is not MARC, one of another kind, and one whose text was not UTF-8 when it
-/// was indexed.
+/// Tests a record of a megabyte, a record that is not MARC, a document without a record, and a record whose text was not UTF-8
+/// when it was indexed.
 #[test]
 fn records_of_every_length_and_kind_are_returned_or_reported() {
     let Some(nodes) = SolrNodes::shared() else {
@@ -153,7 +152,7 @@ fn records_of_every_length_and_kind_are_returned_or_reported() {
         .as_object_mut()
         .expect("a document")
         .remove("fullrecord");
-    // If a text was decoded with the wrong encoding, some of its characters have been replaced by U+FFFD.
+    // If a text was decoded with the wrong encoding, some of its characters are now U+FFFD.
     documents[5]["fullrecord"] = json!(
         RecordForm::Iso2709
             .written(&records[5])
@@ -180,7 +179,7 @@ fn records_of_every_length_and_kind_are_returned_or_reported() {
         ];
         check(&printed, &expected);
     }
-    // A response has room for either one record of this length or several others.
+    // A response can contain either one record of this length or several of the other records.
     for (start, number, expected) in [
         (2, 1, &["numberOfRecords>7<", ">r001<"][..]),
         (

@@ -1,5 +1,5 @@
-//! Tests of queries from well-known Z39.50 and SRU clients: they are answered as by the memory backend, or refused
-//! with the diagnostic in the table.
+//! Tests of queries from well-known Z39.50 and SRU clients. They are answered in the same way as by the memory backend, or
+//! refused with the diagnostic in the table.
 
 use z3950_asn1::apdu::RpnQuery;
 use z3950_asn1::bib1::diagnostics::Condition;
@@ -12,7 +12,8 @@ use z3950_tests::solr::SolrShape;
 use super::Filled;
 use super::town::Town;
 
-/// A query, and the conditions with VuFind's and Blacklight's index if those differ from the memory backend.
+/// A query, and the conditions of the diagnostics with VuFind's and Blacklight's indexes. `None` means that the query is answered
+/// as by the memory backend.
 struct Sent(&'static str, Option<Condition>, Option<Condition>);
 
 const USE: Option<Condition> = Some(Condition::USE);
@@ -73,7 +74,7 @@ const PQF: [Sent; 25] = [
         POSITION,
         POSITION,
     ),
-    // These queries follow YAZ's rules for CCL and CQL, as libraries use them.
+    // These queries result from rules for CCL and CQL that libraries use with YAZ.
     Sent(
         "@and @attr 1=31 @attr 2=4 1920 @attr 1=31 @attr 2=2 1939",
         None,
@@ -101,7 +102,7 @@ const PQF: [Sent; 25] = [
 ];
 
 const CQL: [Sent; 10] = [
-    // Zotero's translators and other SRU clients send these.
+    // Zotero's translators and other SRU clients send these queries.
     Sent("isbn=9780001000070", None, None),
     Sent("bath.isbn=978-0001000070", None, None),
     Sent("dc.title=history and dc.creator=tolstoy", None, None),

@@ -1,4 +1,4 @@
-//! Compares the results of a catalogue in Solr with brute force over its records.
+//! Compares the results of a catalogue in Solr with those of brute force over the same records.
 
 use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_tests::random::Random;
@@ -8,7 +8,7 @@ use super::naive::Naive;
 use super::town::{Outcome, Town};
 use super::{Filled, WORDS};
 
-/// An index of the map, with the fields in which its words and masks are searched.
+/// An access point of the map, with the fields in which its words and its masked words are searched.
 struct Access {
     use_value: i64,
     words: &'static [&'static str],
@@ -73,7 +73,7 @@ fn accesses(shape: SolrShape) -> &'static [Access] {
     }
 }
 
-/// Creates queries, and answers them by brute force.
+/// Creates random queries, and determines their results by brute force.
 struct Maker<'n> {
     naive: &'n Naive<'n>,
     random: Random,
@@ -86,7 +86,7 @@ impl Maker<'_> {
         words.join(" ")
     }
 
-    /// Returns a word as stored in an index.
+    /// Returns a random word in the form in which an index stores it.
     fn token(&mut self, fields: &[&str]) -> String {
         let terms = fields
             .iter()
@@ -95,7 +95,7 @@ impl Maker<'_> {
         self.random.pick(&terms).clone()
     }
 
-    /// Returns a single term.
+    /// Returns a random query with a single term, and its result.
     fn term(&mut self, access: &Access) -> (String, Outcome) {
         let Access {
             use_value,
@@ -176,8 +176,8 @@ impl Maker<'_> {
             "@attr 1={} @attr 5={truncation} {{{text}}}",
             access.use_value
         );
-        // If the analysis of the fields splits the text into several words, no word can begin with it, so the truncation is
-        // refused.
+        // If the analysis of a field splits the text into several words, no single word can begin with the text, so the
+        // truncation is refused.
         let is_split = |part: &&String| {
             let mut masks = masks.iter();
             let splits = |field: &&str| self.naive.query_words(field, part).len() > 1;
@@ -213,11 +213,11 @@ impl Maker<'_> {
         (pqf, Ok(found))
     }
 
-    /// Joins queries by operators.
+    /// Returns a random query that combines terms with operators, and its result.
     fn joined(&mut self, accesses: &[Access], levels: usize) -> (String, Outcome) {
         if levels == 0 {
-            // Terms that are refused are left out: an operand that does not affect the result is not evaluated, so its refusal
-            // would remain unnoticed.
+            // Terms that are refused are left out. If an operand does not affect the result, it is not evaluated, so it would not
+            // be noticed that the operand is refused.
             loop {
                 let access = self.random.pick(accesses);
                 let (pqf, found) = self.term(access);

@@ -1,4 +1,4 @@
-//! Runs `z3950d` with a database in Solr, as a site would.
+//! Runs `z3950d` with a database in Solr in the same way as a site would run it.
 
 use std::process::Command;
 
@@ -30,7 +30,7 @@ impl Home {
         std::fs::write(self.folder.path().join(name), text).expect("written");
     }
 
-    /// Writes a copy of VuFind's map with other indexes after its own, and names it in the settings.
+    /// Writes a copy of VuFind's map that `change` has modified, and names it in the settings.
     pub(super) fn with_map(addresses: &[String], change: impl Fn(String) -> String) -> Self {
         let home = Self::new(addresses, "catalogue = \"own.toml\"");
         let printed = home.run(&["--print-map", "vufind"]);
@@ -81,14 +81,14 @@ impl Served {
         count.unwrap_or_else(|| panic!("{query}: {ran:?}"))
     }
 
-    /// Runs commands of yaz-client; `None` if it is not installed.
+    /// Runs commands in yaz-client, or returns `None` if it is not installed.
     pub(super) fn yaz(&self, commands: &str) -> Option<String> {
         let client = peer::find("yaz-client")?;
         let commands = format!("open {}\n{commands}\nquit\n", self.target());
         Some(run(&mut command(client), &commands).stdout)
     }
 
-    /// Returns the response to a path over HTTP; `None` if curl is not installed.
+    /// Returns the HTTP response for a path, or `None` if curl is not installed.
     pub(super) fn http(&self, path: &str, fields: &[&str]) -> Option<String> {
         let client = peer::find("curl")?;
         let mut command = command(client);
@@ -100,7 +100,7 @@ impl Served {
         Some(run(&mut command, "").stdout)
     }
 
-    /// Returns the answer to a query over SRU; `None` if curl is not installed.
+    /// Returns the SRU response for a query, or `None` if curl is not installed.
     pub(super) fn sru(&self, cql: &str, fields: &[&str]) -> Option<String> {
         let query = format!("query={cql}");
         self.http("town", &[&["version=2.0", &query], fields].concat())

@@ -81,7 +81,7 @@ async fn records_are_sorted_and_paged() {
                 } else {
                     one.cmp(&other)
                 };
-                // Records without a value come last in both directions, unless a missing value counts as empty.
+                // Records without a value come last in both directions, unless a missing value is treated as an empty one.
                 let by_absence = one.is_none().cmp(&other.is_none());
                 let by_absence = if is_first {
                     by_absence.reverse()

@@ -1,4 +1,4 @@
-//! Tests of a node that is stopped: missing records are reported, or the search is refused; after its restart,
+//! Tests of a node that is stopped. Missing records are reported, or the search is refused. After the node has been restarted,
 //! nothing is missing.
 
 use z3950_tests::program::z3950;

@@ -1,5 +1,5 @@
-//! Searches without an index: the words of each value, from the engine's own analysis, are compared one by one. The engine must
-//! find the same records.
+//! Searches without an index, by comparing the words of each value one by one. The words come from the engine's own analysis. The
+//! engine must find the same records.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -23,7 +23,7 @@ pub(super) struct Naive<'n> {
     collection: String,
     shape: SolrShape,
     documents: Vec<NaiveDocument>,
-    /// The engine's analysis of queries, by field and text.
+    /// The words into which the engine's analysis divides queries, by field and text.
     asked: RefCell<HashMap<(String, String), Words>>,
 }
 
@@ -31,11 +31,11 @@ struct NaiveDocument {
     id: String,
     /// The values of each field, unchanged.
     values: HashMap<String, Vec<String>>,
-    /// The same values as words.
+    /// The words of the same values.
     words: HashMap<String, Vec<Words>>,
 }
 
-/// Fields that the schemas fill from others.
+/// Fields that the schemas fill with copies of other fields.
 const COPIES: [(&str, &str); 16] = [
     ("allfields", "allfields_unstemmed"),
     ("title_full", "title_full_unstemmed"),
@@ -55,7 +55,7 @@ const COPIES: [(&str, &str); 16] = [
     ("dewey-raw", "dewey-search"),
 ];
 
-/// Fields whose words no query uses.
+/// Fields that no query searches.
 const LEFT_OUT: [&str; 2] = ["fullrecord", "marc_ss"];
 
 impl<'n> Naive<'n> {
@@ -91,7 +91,8 @@ impl<'n> Naive<'n> {
         naive
     }
 
-    /// Asks the engine for the words of documents; returns its answer for each identifier.
+    /// Requests the words of documents from the engine. Returns the engine's answer, in which the words are grouped by
+    /// identifier.
     fn analysed(&self, documents: &[HashMap<String, Vec<String>>]) -> Value {
         let mut xml = "<docs>".to_owned();
         for document in documents {
@@ -111,7 +112,7 @@ impl<'n> Naive<'n> {
         answer["analysis"].take()
     }
 
-    /// Returns the words of a query of a field.
+    /// Returns the words into which the analysis of a field divides a query.
     pub(super) fn query_words(&self, field: &str, text: &str) -> Words {
         let key = (field.to_owned(), text.to_owned());
         if let Some(known) = self.asked.borrow().get(&key) {
@@ -131,7 +132,7 @@ impl<'n> Naive<'n> {
         words
     }
 
-    /// Returns the identifiers of the documents for which a condition holds.
+    /// Returns the identifiers of the documents that meet a condition.
     fn having(&self, condition: impl Fn(&NaiveDocument) -> bool) -> BTreeSet<String> {
         let found = self.documents.iter().filter(|one| condition(one));
         found.map(|one| one.id.clone()).collect()
@@ -161,8 +162,8 @@ impl<'n> Naive<'n> {
         })
     }
 
-    /// Returns the documents with all of these words, or with any of them, each in one of the fields. Words that the
-    /// analysis of every field removes are ignored.
+    /// Returns the documents that contain all of these words, or any of them, each in one of the fields. A word is ignored if the
+    /// analysis of every field removes it.
     pub(super) fn words(&self, fields: &[&str], text: &str, all: bool) -> BTreeSet<String> {
         let is_word = |word: &&str| {
             let mut fields = fields.iter();
@@ -174,7 +175,8 @@ impl<'n> Naive<'n> {
         joined.unwrap_or_default()
     }
 
-    /// Returns the documents with two words at most this far apart in one of the fields, in this order if `ordered`.
+    /// Returns the documents in which two words are at most this far apart in one of the fields. If `ordered` is true, the words
+    /// must be in this order.
     pub(super) fn near(
         &self,
         fields: &[&str],
@@ -216,12 +218,12 @@ impl<'n> Naive<'n> {
         })
     }
 
-    /// Returns the number of documents with each term of a field, in the order of UTF-8.
+    /// Returns the terms of a field in the order of their UTF-8 octets, each with the number of documents that contain it.
     pub(super) fn terms(&self, field: &str) -> BTreeMap<String, usize> {
         self.terms_of(field, &self.all())
     }
 
-    /// Returns, for each term of a field, how many of the given documents have it.
+    /// Returns the terms of a field, each with the number of the given documents that contain it.
     pub(super) fn terms_of(&self, field: &str, ids: &BTreeSet<String>) -> BTreeMap<String, usize> {
         let mut counts = BTreeMap::new();
         for document in self.documents.iter().filter(|one| ids.contains(&one.id)) {
@@ -244,8 +246,8 @@ impl<'n> Naive<'n> {
         found.collect()
     }
 
-    /// Returns the words of a field in runs that no phrase can cross: one run for each value, or one for all values if the schema
-    /// does not have gaps between them.
+    /// Returns the words of a field, divided into runs that a phrase cannot cross: one run for each value, or one run for all
+    /// values if the schema does not have gaps between them.
     fn runs(&self, document: &NaiveDocument, field: &str) -> Vec<Words> {
         let values = document.words.get(field).cloned().unwrap_or_default();
         if self.shape == SolrShape::VuFind {
@@ -288,7 +290,7 @@ fn values_of(document: &Value) -> HashMap<String, Vec<String>> {
     values
 }
 
-/// Returns the words after the last step of an analysis.
+/// Returns the words that result from the last step of an analysis.
 fn words_of(steps: &Value) -> Words {
     let last = steps.as_array().and_then(|steps| steps.last());
     let tokens = last.and_then(Value::as_array).into_iter().flatten();
@@ -300,7 +302,7 @@ fn words_of(steps: &Value) -> Words {
         .collect()
 }
 
-/// Returns whether the words of a phrase are in a value at the same distances.
+/// Returns whether a value contains the words of a phrase at the same distances from each other.
 fn is_phrase(words: &[Token], phrase: &[Token]) -> bool {
     let first = &phrase[0];
     let begins = words.iter().filter(|token| token.text == first.text);

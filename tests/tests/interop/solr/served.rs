@@ -1,5 +1,5 @@
-//! Tests of `z3950d` in front of Solr, with other programs as clients; of the requests that Solr receives; and of the
-//! command that a librarian runs first.
+//! Tests of `z3950d` in front of Solr: other programs as clients, the requests that Solr receives, and the command that a
+//! librarian runs first.
 
 use z3950_tests::peer;
 use z3950_tests::program::run;
@@ -10,11 +10,11 @@ use super::Filled;
 use super::home::{Home, Served, check};
 use crate::interop::sru::installed;
 
-/// The fields of a schema that the tests use: those of titles, and the field of an index that is listed.
+/// The fields of a schema that the tests use: the fields of titles, and the index that is listed.
 struct Expected {
     shape: SolrShape,
     titles: &'static [&'static str],
-    /// The index that is listed, by its Use value, field and name in CQL.
+    /// The index that is listed, given by its Use value, its field, and its name in CQL.
     listed: (i64, &'static str, &'static str),
 }
 
@@ -143,7 +143,7 @@ fn the_page_shows_records(served: &Served, peace: usize) {
     check(&page, &[&format!("{peace} records"), "Narrow the search"]);
 }
 
-/// No request of a client changes anything in a collection, and Solr does not parse any text of a client as a query.
+/// A client's request never changes anything in a collection, and Solr never parses a client's text as a query.
 #[test]
 fn solr_gets_requests_that_only_read() {
     const HOSTILE: [&str; 6] = [
@@ -204,7 +204,8 @@ fn solr_gets_requests_that_only_read() {
             line.starts_with("INFO ") && is_read && line.contains(" status=0 "),
             "{line}"
         );
-        // The parsed query only names parameters, whose texts are in another part of the body.
+        // The parsed part of the query contains only names of parameters. The texts of the parameters are in another part of the
+        // body.
         let query = line
             .split("\"query\":")
             .skip(1)

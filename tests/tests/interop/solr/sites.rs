@@ -1,4 +1,4 @@
-//! Tests of additions by a site to a copy of a map: its own indexes, complete titles, words with synonyms, and hidden
+//! Tests of additions that a site makes to a copy of a map: further indexes, complete titles, words with synonyms, and hidden
 //! records.
 
 use z3950_asn1::bib1::diagnostics::Condition;
@@ -10,7 +10,7 @@ use super::home::{Home, check};
 use super::town::{Outcome, Town, shipped};
 use super::{Filled, WORDS};
 
-/// An index defined by a site has a Use value, and thereby a name in CQL.
+/// An index that a site defines has a Use value, and therefore a name in CQL.
 #[test]
 fn an_index_of_a_site_is_searched_scanned_and_counted() {
     let Some(filled) = Filled::new(SolrShape::VuFind, "own", 60) else {
@@ -65,7 +65,7 @@ fn with_titles(map: &str, lines: &str) -> String {
     map.replacen(title, &format!("{title}{lines}\n"), 1)
 }
 
-/// With a field of complete titles, completeness and position are supported; without it, they are refused.
+/// If the index has a field of complete titles, completeness and position are supported; otherwise, they are refused.
 #[tokio::test(flavor = "multi_thread")]
 async fn whole_titles_and_their_beginnings_are_found_in_a_field_for_them() {
     let shape = SolrShape::VuFind;
@@ -139,7 +139,7 @@ async fn whole_titles_and_their_beginnings_are_found_in_a_field_for_them() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// A word in a field with synonyms also finds its synonyms; several words at a distance or with masks are refused.
+/// A word in a field with synonyms also finds its synonyms. Proximity and masks are refused in such a field.
 #[tokio::test(flavor = "multi_thread")]
 async fn words_with_synonyms_are_found_by_the_rules_of_the_field() {
     let shape = SolrShape::VuFind;
@@ -174,7 +174,7 @@ async fn words_with_synonyms_are_found_by_the_rules_of_the_field() {
         ("@attr 1=4 automobile", found(&[0, 1, 2, 4, 5])),
         ("@attr 1=4 @attr 4=1 {motor car}", found(&[0, 1, 2, 4, 5])),
         ("@attr 1=4 @attr 4=1 {red automobile}", found(&[0])),
-        // The rule replaces this word by its synonym, so only the synonym is searched for.
+        // The rule replaces this word with its synonym, so only the synonym is searched for.
         ("@attr 1=4 soldier", found(&[3])),
         ("@attr 1=4 @attr 5=1 sold", found(&[4])),
         // Synonyms do not apply to the beginning of a word.
@@ -190,7 +190,7 @@ async fn words_with_synonyms_are_found_by_the_rules_of_the_field() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Words that the analysis of the fields removes find nothing; in a list, they are ignored.
+/// If the analysis of the fields removes a word, it does not find anything. In a list of words, it is ignored.
 #[tokio::test(flavor = "multi_thread")]
 async fn stop_words_find_no_record() {
     let shape = SolrShape::VuFind;
@@ -225,7 +225,7 @@ async fn stop_words_find_no_record() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// A map can hide the records with a certain value of a field, or all other records. Hidden records are never found,
+/// A map can hide the records that have a certain value in a field, or those that do not have it. Hidden records are never found,
 /// counted or listed.
 #[test]
 fn records_are_hidden_and_chosen_by_values() {

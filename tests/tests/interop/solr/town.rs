@@ -1,4 +1,4 @@
-//! A catalogue in front of a collection, used as a backend.
+//! A catalogue in front of a Solr collection, which is called directly as a backend.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -29,7 +29,7 @@ pub(super) fn shipped(shape: SolrShape) -> &'static str {
     CatalogueMap::shipped(shape.name()).expect("a map")
 }
 
-/// Opens the catalogue of a collection by a map.
+/// Returns a database for a collection that uses a map.
 fn opened(filled: &Filled, map: &str) -> CatalogueDatabase {
     let addresses = filled.nodes.urls(&filled.collection);
     let addresses = addresses
@@ -111,7 +111,7 @@ impl Town {
         found
     }
 
-    /// Compares the results of queries with the expected ones; returns the queries that differ, and the number of
+    /// Compares the results of queries with the expected ones. Returns descriptions of the queries that differ, and the number of
     /// queries that find records.
     pub(super) async fn compare(&self, cases: &[(String, Outcome)]) -> (Vec<String>, usize) {
         let (mut wrong, mut finding) = (Vec::new(), 0);

@@ -1,4 +1,4 @@
-//! Tests of numbers, codes and years; of refused queries; and of hostile terms.
+//! Tests of numbers, codes and years, of queries that are refused, and of hostile terms.
 
 use z3950_asn1::apdu::RpnStructure;
 use z3950_asn1::bib1::diagnostics::Condition;
@@ -8,13 +8,13 @@ use z3950_tests::solr::SolrShape;
 use super::Filled;
 use super::town::{Ids, Outcome, Town, query};
 
-/// Fields for titles and for all words, with their Use values.
+/// The fields of titles and of all words, with their Use values.
 const TEXTS: [(i64, &[&str]); 2] = [
     (4, &["title_full", "title_alt", "title_new", "title_old"]),
     (1016, &["allfields"]),
 ];
 
-/// Returns whether a value is a year for which a query searches.
+/// A function that returns whether a value is a year for which a query searches.
 type IsYear = fn(&str) -> bool;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -93,7 +93,8 @@ async fn numbers_codes_and_years_are_found() {
     assert!(finding > 100, "{finding}");
 }
 
-/// If the fields of an index do not support a query, it is refused as by a memory backend that does not support it.
+/// If the fields of an index do not support a query, the query is refused with the diagnostic of a memory backend that does not
+/// support it.
 #[tokio::test(flavor = "multi_thread")]
 async fn queries_that_cannot_be_expressed_are_refused() {
     let shape = SolrShape::VuFind;
@@ -131,7 +132,7 @@ async fn queries_that_cannot_be_expressed_are_refused() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Tests terms with text that Solr's parsers would treat as operators, fields, macros and other parsers.
+/// Tests terms that contain text that Solr's parsers would interpret as operators, fields, macros or the names of other parsers.
 #[tokio::test(flavor = "multi_thread")]
 async fn hostile_terms_are_text() {
     const HOSTILE: [&str; 30] = [
@@ -187,7 +188,7 @@ async fn hostile_terms_are_text() {
                 };
                 let is_equal = match &found {
                     Ok(count) => *count == expected.len(),
-                    // A term without letters is refused, and would find nothing.
+                    // A term without letters may be refused, because it would not find anything.
                     Err(why) => why.condition == Condition::MALFORMED_TERM.0 && expected.is_empty(),
                 };
                 if !is_equal {
@@ -195,7 +196,7 @@ async fn hostile_terms_are_text() {
                 }
             }
         }
-        // Keys, identifiers and masks that none of the records has.
+        // None of the records has these keys, identifiers and masked words.
         for attributes in [
             "1=12",
             "1=7",
