@@ -1,5 +1,5 @@
-//! All tests that need several packages, in one program, which is linked only once and uses all processors. `cargo test
-//! --workspace --test all command::` runs the tests of a module. The checks of the sources are in `tidy`, which is faster to
+//! All tests that need several packages, in one program, which has to be linked only once and uses all processors. `cargo test
+//! --workspace --test all command::` runs the tests of one module. The checks of the sources are in `tidy`, which is faster to
 //! build.
 
 mod command;

@@ -1,4 +1,4 @@
-//! Compares `CONFORMANCE.md` with the tests: every id in use must have a row in the document, and the tests named in each row
+//! Compares `CONFORMANCE.md` with the tests. Every ID in use must have a row in the document, and the tests named in each row
 //! must exist.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -6,9 +6,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 const DOCUMENT: &str = include_str!("../CONFORMANCE.md");
-/// The letters before the hyphen of an id; after `Q-` and `R-`, there is another letter.
+/// The letters before the hyphen of an ID. In IDs that begin with `Q-` or `R-`, another letter follows the hyphen.
 const FAMILIES: &str = "AGILMSUZQR";
-/// The letters after `R-`, the findings of the second audit about the founding documents. Its other findings have tests only.
+/// The letters after `R-` that stand for the findings of the second audit about the founding documents. The other findings of
+/// this audit have tests, but no rows in the document.
 const SECOND: &str = "DE";
 /// The number of findings of each kind that the audit lists.
 const FOUND: [(char, u32); 4] = [('A', 9), ('B', 20), ('C', 9), ('D', 20)];
@@ -17,7 +18,7 @@ fn folder() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// A table row of the document.
+/// A row of a table in the document.
 struct Row {
     id: &'static str,
     /// The number of the table that contains the row.
@@ -26,7 +27,7 @@ struct Row {
     proofs: Vec<Proof>,
 }
 
-/// The proof named in a row.
+/// A proof that a row names.
 #[derive(Debug, PartialEq)]
 enum Proof {
     /// A file that contains the id of the row, or the given ids of other rows.
@@ -86,7 +87,7 @@ fn files() -> BTreeMap<&'static str, (PathBuf, String)> {
     links.collect()
 }
 
-/// Returns the sort key of an id: its family, the letter of a finding or `CANON`, and its numbers.
+/// Returns the sort key of an ID: its family, the letter of a finding or `CANON`, and its numbers.
 fn key(id: &str) -> Option<(char, &str, Vec<u32>)> {
     let (family, rest) = id.split_once('-')?;
     let mut letters = family.chars();
@@ -115,8 +116,8 @@ fn key(id: &str) -> Option<(char, &str, Vec<u32>)> {
     Some((family, word, numbers.collect::<Option<_>>()?))
 }
 
-/// Returns the ids in a text: words such as `Z-5.1`, and the ids in names of tests such as `audit_b4_…`, `audit_r_e1_…` and
-/// `z_7_2_…`.
+/// Returns the IDs in a text. An ID is a word such as `Z-5.1`, or occurs in the name of a test such as `audit_b4_…`,
+/// `audit_r_e1_…` or `z_7_2_…`.
 fn ids(text: &str) -> BTreeSet<String> {
     let part_of_one = |c: char| c.is_alphanumeric() || "-._".contains(c);
     let words = text.split(|c| !part_of_one(c));
@@ -128,7 +129,7 @@ fn ids(text: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// Returns the id at the beginning of a test's name.
+/// Returns the ID with which the name of a test begins.
 fn named(word: &str) -> Option<String> {
     if let Some(rest) = word.strip_prefix("audit_r_") {
         let id = format!("R-{}", rest.split('_').next()?.to_ascii_uppercase());
@@ -185,7 +186,7 @@ fn sources(directory: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Returns every source, fixture and page of the repository other than the document itself.
+/// Returns every source, fixture and page in the repository, except the document itself.
 fn everything() -> Vec<(PathBuf, String)> {
     let mut found = Vec::new();
     sources(folder().parent().expect("the workspace"), &mut found);
@@ -198,7 +199,7 @@ fn everything() -> Vec<(PathBuf, String)> {
     found.into_iter().map(read).collect()
 }
 
-/// Fails with a message that lists all faults.
+/// Fails with a message that lists all faults, if there are any.
 fn assert_none(faults: &[String]) {
     assert!(faults.is_empty(), "\n{}", faults.join("\n"));
 }
@@ -294,7 +295,7 @@ fn every_row_is_proved_where_it_says() {
     assert_none(&faults);
 }
 
-/// Returns the ids in a source; for a table, only those in its first column.
+/// Returns the IDs in a source. In a table, only the IDs in the first column count.
 fn proved_ids(path: &Path, text: &str) -> BTreeSet<String> {
     if path.extension().is_some_and(|extension| extension == "tsv") {
         let cases = text.lines().filter(|line| !line.starts_with('#'));

@@ -1,4 +1,5 @@
-//! Tests of the library's public API as used by other programs: connections, queries, result sets, records, parts of an index.
+//! Tests of the library's public API in the way other programs use it: connections, queries, result sets, records, and parts of
+//! an index.
 
 mod connection;
 mod editions;

@@ -30,7 +30,7 @@ struct Person {
 }
 
 impl Person {
-    /// Opens a session with the server in a terminal.
+    /// Starts the prompt in a terminal, and opens a session with the server.
     fn at(server: &TestServer, home: &Path) -> Self {
         Self::at_target(&server.session_url("/cat"), home)
     }
@@ -56,7 +56,7 @@ impl Person {
         Self::started(&[], locale, arguments, home)
     }
 
-    /// Starts `z3950 open` with these options of the program and these arguments.
+    /// Starts `z3950 open` with these arguments, and with these options before `open`.
     fn with_options<S: AsRef<OsStr>>(
         options: &[&str],
         arguments: impl IntoIterator<Item = S>,
@@ -74,7 +74,7 @@ impl Person {
         let mut command = command(program::path("z3950"));
         command
             .args(options)
-            // This timeout is longer than the test waits.
+            // This timeout is longer than the time for which the test waits.
             .args(["--timeout", "120", "open"])
             .args(arguments)
             .env("HOME", home)
@@ -98,7 +98,7 @@ impl Person {
         self.session.send(key).expect("the terminal takes it");
     }
 
-    /// Waits for a text; returns the output before it.
+    /// Waits until the terminal shows a text. Returns the output before the text.
     fn sees(&mut self, text: &str) -> String {
         match awaited(&mut self.session, || text) {
             Ok(found) => String::from_utf8_lossy(found.before()).into_owned(),
@@ -111,7 +111,7 @@ impl Person {
         }
     }
 
-    /// Makes the terminal small, searches for books, and shows the first page of records.
+    /// Reduces the size of the terminal, searches for books, and shows the first page of records.
     fn sees_a_page(&mut self) {
         let process = self.session.get_process_mut();
         process.set_window_size(80, 12).expect("a terminal");
@@ -128,7 +128,7 @@ impl Person {
     }
 }
 
-/// Waits for text in the output of a terminal.
+/// Waits until the output of a terminal contains a text.
 fn awaited<N: Needle>(
     session: &mut OsSession,
     needle: impl Fn() -> N,

@@ -1,5 +1,5 @@
-//! The end-to-end scenarios S-01 to S-26, and the rows Z-6.3 and Z-7.1 to Z-7.8: the client with a `TestServer`, whose APDUs and
-//! outcomes are checked.
+//! Tests of the end-to-end scenarios S-01 to S-26, and of the rows Z-6.3 and Z-7.1 to Z-7.8. The client connects to a
+//! `TestServer`, and the APDUs and outcomes are checked.
 
 mod fallback;
 mod names;
@@ -12,7 +12,7 @@ use z3950::url::{Mode, Z3950Url};
 use z3950::{Client, ClientOptions};
 use z3950_server::testing::{TestServer, TestServerBuilder, record};
 
-/// Returns a server with the database `cat`, which has one record each with the docids `id7` and `id8`, and two with `dup`.
+/// Returns a server with the database `cat`. It contains one record with the docid `id7`, one with `id8`, and two with `dup`.
 fn library() -> TestServerBuilder {
     let records = [
         ("id7", "Seven"),

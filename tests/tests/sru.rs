@@ -1,5 +1,5 @@
-//! Tests of damaged and unusual SRU requests and answers: none may cause a panic, and everything that was read must be written so
-//! that it can be read again. The mutations are seeded; `Z3950_MUTATIONS=N` multiplies their number.
+//! Tests of damaged and unusual SRU requests and answers. None of them may cause a panic, and whatever can be read must be
+//! written in a form that can be read again. The mutations are seeded; `Z3950_MUTATIONS=N` multiplies their number.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -49,7 +49,7 @@ fn mutated_parameters_are_read_or_refused() {
     assert!(read > 1000, "{read} requests were read");
 }
 
-/// Returns requests in SOAP.
+/// Returns SRU requests in SOAP envelopes.
 fn envelopes() -> Vec<Vec<u8>> {
     let limits = SruLimits::default();
     let requests = REQUESTS.iter().filter_map(|text| {
@@ -196,7 +196,7 @@ fn mutated_answers_are_read_or_refused() {
     assert!(read > 1000, "{read} answers were read");
 }
 
-/// The first octet, by which a listener distinguishes HTTP from Z39.50, may belong to an empty line before the request (RFC 9112
+/// A listener distinguishes HTTP from Z39.50 by the first octet, which may belong to an empty line before the request (RFC 9112
 /// §2.2).
 #[test]
 fn empty_lines_may_precede_the_first_request() {

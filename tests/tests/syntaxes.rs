@@ -1,5 +1,5 @@
-//! Tests of damaged OPAC, GRS-1, Summary and Explain records: none may cause a panic; records that can be read must
-//! survive a round trip, and convert to text, JSON and XML. The mutations are seeded; `Z3950_MUTATIONS=N` multiplies
+//! Tests of damaged OPAC, GRS-1, Summary and Explain records. None of them may cause a panic. Records that can be read must
+//! survive a round trip, and must be convertible to text, JSON and XML. The mutations are seeded; `Z3950_MUTATIONS=N` multiplies
 //! their number.
 
 use z3950_asn1::apdu::{

@@ -1,4 +1,4 @@
-//! Tests with octets of real conversations: every fixture must decode to a value, whose encoding must decode to the same value.
+//! Tests with octets of real conversations. Every fixture must be decoded to a value whose encoding is decoded to the same value.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -198,7 +198,7 @@ fn a_url_sends_these_octets() {
     );
 }
 
-/// An Init whose protocolVersion and options are BIT STRINGs without octets, as sent by the crate z39 by default.
+/// An Init whose protocolVersion and options are BIT STRINGs without octets. The crate z39 sends it by default.
 const NO_BITS: &str = "b4 11 83 00 84 00 85 02 40 00 86 03 10 00 00 9f 6e 01 78";
 
 #[test]
@@ -219,7 +219,7 @@ fn audit_c5_an_init_without_bits_is_read_and_answered() {
         assert!(count > 0, "the connection was dropped");
         answer.extend(&buffer[..count]);
     }
-    // There is no common version, so the protocol requires a refusal.
+    // There is no common version, so the protocol requires the server to refuse the session.
     let Ok(Apdu::InitializeResponse(response)) = decode(&answer) else {
         panic!("{answer:x?}")
     };

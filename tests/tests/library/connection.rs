@@ -32,7 +32,7 @@ async fn connected(server: &TestServer) -> Connection {
     Client::new().connect(target).await.expect("a connection")
 }
 
-/// Returns a server that permits one result set per session, under any name.
+/// Returns a server that permits only one result set per session, which may have any name.
 fn without_names() -> TestServerBuilder {
     let mut offer = Offer::default();
     offer.options = Options::SEARCH | Options::PRESENT | Options::EXTENDED_SERVICES;
@@ -246,7 +246,7 @@ async fn an_update_is_never_sent_twice() {
         .filter(|name| name.starts_with("extendedServicesRequest"))
         .count();
     assert_eq!(sent, 1);
-    // Only the answer was lost: the server has made the update.
+    // Only the answer was lost, because the server has made the update.
     assert_eq!(
         cat.search(Query::title("susan"))
             .await
@@ -399,12 +399,12 @@ async fn an_item_is_not_ordered_from_a_result_set_of_another_connection() {
     let server = serving(EMMAS).start();
     let (cat, other) = (connected(&server).await, connected(&server).await);
     let emmas = other.search(Query::title("emma")).await.expect("hits");
-    // This search gives the session of `cat` a result set with the same name.
+    // This search creates a result set with the same name in the session of `cat`.
     let _mine = cat.search(Query::title("persuasion")).await.expect("hits");
     let ordered = cat.order(&emmas, 1, Order::default()).await;
     assert!(matches!(ordered, Err(Error::ForeignResultSet)));
     assert!(!server.names().contains(&"extendedServicesRequest"));
-    // Handles with another record form share the connection.
+    // Handles that differ in the record form share the connection.
     let form = RecordForm::new(Some(SUTRS), None);
     let ordered = other
         .with_form(form)
@@ -437,7 +437,7 @@ async fn an_invalid_target_is_refused_before_anything_is_sent() {
     }
 }
 
-/// A session that ended after one request must not cause the next request to be refused.
+/// If a session has ended after a request, the next request must not be refused, but sent in a new session.
 #[tokio::test]
 async fn the_request_after_a_session_that_ended_has_a_new_one() {
     for fault in [

@@ -19,7 +19,7 @@ use z3950_server::testing::{TestServer, record};
 
 const ISBN: &str = "0306406152";
 
-/// Returns a record with the ISBN and the given number of notes.
+/// Returns a record that has the ISBN and this number of notes.
 fn with_isbn(docid: &str, notes: usize) -> MarcRecord {
     let mut made = record(docid, "Emma");
     made.fields.push(Field::data(b"020", "  ", [("a", ISBN)]));
@@ -234,8 +234,8 @@ async fn a_fallback_is_reported_before_its_records() {
     assert_eq!(refused[1], "search refused ?");
 }
 
-/// A reader that has no room for further records must return its session, so that another search can use the session
-/// in the meantime.
+/// If a reader does not accept further records for the moment, its session must be returned to the pool, so that another search
+/// can use the session in the meantime.
 #[tokio::test]
 async fn a_session_is_not_held_by_a_reader_without_room() {
     let client = Client::new();
@@ -373,7 +373,8 @@ async fn searches_take_turns_in_one_session() {
     assert_eq!(server.sessions(), 1);
 }
 
-/// One target answers while a second search is sent to the other target.
+/// One target answers while a second search is being sent to the other target. The answer must not be assigned to the second
+/// search.
 #[tokio::test]
 async fn an_answer_during_a_fallback_at_another_target_is_kept_apart() {
     let client = Client::new();
@@ -419,7 +420,7 @@ async fn a_reader_that_panics_leaves_the_session_free() {
     assert_eq!(rest.await.expect("the session is free").len(), 5);
 }
 
-/// Refused records, and a position after the last record, must not count as success.
+/// Neither refused records nor a position after the last record may count as success.
 #[tokio::test]
 async fn an_ending_without_records_says_why() {
     let client = Client::new();
@@ -463,7 +464,7 @@ async fn a_reader_of_a_lookup_holds_no_session() {
     assert_eq!(server.sessions(), 1);
 }
 
-/// Only records with the same title count. The position of a record is its position among all records found.
+/// Only records with the same title are found. The position of a record is its position among all records that the search found.
 #[tokio::test]
 async fn r_b9_a_publication_is_looked_up_by_title() {
     let client = Client::new();
@@ -509,7 +510,7 @@ async fn r_b9_a_publication_is_looked_up_by_title() {
         ],
     )
     .await;
-    // With a fallback, the second target gets the exact search before the first target gets a broader search.
+    // With a fallback, the exact search is sent to the second target before a broader search is sent to the first.
     let fallback = wanted().fallback(Fallback::ALL);
     let searches = |server: &TestServer| {
         let names = server.names();

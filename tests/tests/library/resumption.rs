@@ -1,4 +1,4 @@
-//! Tests that the second and later connections of a client resume TLS sessions (RFC 8446 §2.2, RFC 5246 §7.3).
+//! Tests that all connections of a client except the first resume a TLS session (RFC 8446 §2.2, RFC 5246 §7.3).
 
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
@@ -26,7 +26,7 @@ use z3950_tests::peer;
 use z3950_tests::program::z3950_fed;
 use z3950_tests::surroundings::command;
 
-/// A certificate for 127.0.0.1 and its key, in files.
+/// The files of a certificate for 127.0.0.1 and its key.
 struct Certified {
     chain: String,
     key: String,
@@ -63,7 +63,7 @@ impl Certified {
     }
 }
 
-/// A relay that adds TLS to a server, and supports resumption in every TLS version, as most servers do.
+/// A relay that adds TLS to a server. Like most servers, it supports resumption in every TLS version.
 struct Relay {
     address: SocketAddr,
     handshakes: Arc<Mutex<Vec<HandshakeKind>>>,
@@ -119,7 +119,7 @@ impl Relay {
         self.handshakes.lock().expect("locked").clone()
     }
 
-    /// Breaks off all connections.
+    /// Ends all connections abruptly.
     async fn lose_connections(&self) {
         let mut connections = std::mem::take(&mut *self.connections.lock().expect("locked"));
         connections.shutdown().await;
@@ -147,11 +147,11 @@ async fn sessions_after_the_first_resume_tls() {
         let second = client.connect(relay.target()).await.expect("a session");
         assert_eq!(found(&second).await, 1);
         assert_eq!(relay.handshakes(), [Full, Resumed], "{version:?}");
-        // A new session is opened in place of a lost one.
+        // A new session is opened to replace the lost one.
         relay.lose_connections().await;
         assert_eq!(found(&first).await, 1);
         assert_eq!(relay.handshakes(), [Full, Resumed, Resumed], "{version:?}");
-        // Another client does not have a TLS session to resume.
+        // A different client does not have a TLS session that it could resume.
         let other = certified.client();
         let alone = other.connect(relay.target()).await.expect("a session");
         assert_eq!(found(&alone).await, 1);
@@ -197,7 +197,8 @@ async fn sessions_that_a_batch_opens_again_resume_tls() {
     }
 }
 
-/// `openssl s_server`, which answers an HTTP request with a page about the session. Stopped when the value is dropped.
+/// A running `openssl s_server`, which answers an HTTP request with a page about the TLS session. It is stopped when this value
+/// is dropped.
 struct OpenSsl {
     child: Child,
     address: SocketAddr,
@@ -256,7 +257,7 @@ async fn sessions_of_openssl_are_resumed() {
     }
 }
 
-/// Our server must not send TLS 1.3 tickets, because they confuse yaz-client, but supports resumption in TLS 1.2.
+/// Our server must not send TLS 1.3 tickets, because they confuse yaz-client. It supports resumption only in TLS 1.2.
 #[tokio::test]
 async fn our_server_lets_tls_1_2_be_resumed() {
     let certified = Certified::new();

@@ -1,4 +1,4 @@
-//! Tests of clients and connections that are used in several tokio runtimes, one after the other and side by side.
+//! Tests of clients and connections that are used in several tokio runtimes, one after the other and at the same time.
 
 use std::future::Future;
 use std::sync::Barrier;
@@ -21,7 +21,7 @@ fn serving() -> TestServerBuilder {
     TestServer::builder().database("cat", records)
 }
 
-/// Returns the targets under which a server is reached: over Z39.50 and over SRU.
+/// Returns the targets for accessing a server over Z39.50 and over SRU.
 fn targets(server: &TestServer) -> [String; 2] {
     [format!("{}/cat", server.addr()), server.http_url("cat")]
 }
@@ -96,8 +96,8 @@ fn audit_r_l1_a_runtime_that_is_not_driven_does_not_hold_up_others() {
             stopped.block_on(connect_and_search(&client, &target)).ok(),
             Some(2)
         );
-        // The runtime `stopped` is no longer driven, so the tasks of its two sessions make no progress: one session is idle in
-        // the pool, and the other belongs to the connection.
+        // The runtime `stopped` is no longer driven, so the tasks of its two sessions make no progress. One of these sessions is
+        // idle in the pool, and the other belongs to the connection.
         let found = in_own_runtime(connect_and_search(&client, &target));
         assert_eq!(found.expect(&target), 2, "{target}");
         assert_eq!(in_own_runtime(emmas(&cat)).expect(&target), 2, "{target}");
@@ -118,7 +118,8 @@ fn audit_r_l1_sixteen_runtimes_share_a_client_and_a_connection() {
                 scope.spawn(move || {
                     start.wait();
                     in_own_runtime(async {
-                        // The number of rounds differs, so runtimes end while others still use their sessions.
+                        // The number of rounds differs between the threads, so that runtimes end while others still use their
+                        // sessions.
                         for _ in 0..=number % 4 {
                             assert_eq!(emmas(cat).await?, 2);
                             assert_eq!(connect_and_search(client, target).await?, 2);
@@ -135,7 +136,7 @@ fn audit_r_l1_sixteen_runtimes_share_a_client_and_a_connection() {
     }
 }
 
-/// Makes a request in a session whose runtime ends while the server does not answer it.
+/// Makes a request in a session whose runtime ends before the server answers the request.
 fn cut_off<T: Send + 'static>(
     server: &TestServer,
     (name, count): (&'static str, usize),

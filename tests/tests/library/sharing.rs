@@ -1,4 +1,5 @@
-//! Tests of sessions with several users at once, on servers with and without concurrent operations.
+//! Tests of sessions that several users share at the same time, with servers that support concurrent operations and servers that
+//! do not.
 
 use std::time::Duration;
 
@@ -28,7 +29,7 @@ fn serving(options: Options) -> TestServer {
         .start()
 }
 
-/// Returns the server as a target with which at most one session is allowed.
+/// Returns the server as a target that allows at most one session.
 fn target(server: &TestServer) -> Resolved {
     let mut target = Profiles::default()
         .resolve(&format!("{}/cat", server.addr()))
@@ -42,8 +43,8 @@ async fn place(client: &Client, target: &Resolved) -> Result<Lease, Error> {
     client.share(target, init).await
 }
 
-/// Searches for a title, stores the result in the result set of `place`, waits a while, and then returns the title of
-/// the set's first record.
+/// Searches for a title with the result set of `place`, waits a moment, and then returns the title of the first record in the
+/// set.
 async fn title(place: &Lease, title: &str) -> &'static str {
     let mut search = SearchOptions::default();
     search.databases = vec!["cat".into()];
@@ -112,7 +113,7 @@ async fn a_session_has_as_many_places_as_operations() {
         (plain | named, None, 1),
         (plain | named, Some(1), 1),
         (plain | named, Some(3), 3),
-        // Without names, a search would replace the result set of another search.
+        // If result sets have no names, a search would replace the result set of another search.
         (plain, Some(3), 1),
         (plain | named | concurrent, None, 8),
         (plain | named | concurrent, Some(3), 8),

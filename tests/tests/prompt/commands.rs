@@ -1,4 +1,4 @@
-//! Tests of commands other than `open` in a terminal, with output for people.
+//! Tests of commands other than `open` in a terminal, where the output is meant for people.
 
 use expectrl::process::Termios;
 use expectrl::process::unix::Signal;
@@ -55,7 +55,7 @@ fn r_f11_a_terminal_shows_brief_records_and_the_count_last() {
             > Some(40),
         "{text}"
     );
-    // A format that the user requests is used.
+    // If the user requests a format, it is used.
     let text = shown(&[&search[..], &["--format", "text"]].concat(), 80);
     assert!(text.contains("245 "), "{text}");
 }
@@ -154,7 +154,7 @@ fn r_f6_without_a_terminal_the_missing_password_is_named() {
                 .contains("no password given: --password-env VARIABLE"),
             "{ran:?}"
         );
-        // If a password was given, the message does not name a missing password as the reason.
+        // If a password was given, the message does not say that none was given.
         let wrong = ["--user", "ada", "--password-command", "echo wrong"];
         let ran = z3950(arguments.iter().chain(&wrong));
         assert!(!ran.stderr.contains("no password given"), "{ran:?}");
@@ -178,7 +178,8 @@ fn r_f11_lookup_is_terse_without_v() {
     assert!(text.contains("no record matches"), "{text}");
 }
 
-/// Tests that not all records of a large set are fetched for a list on the screen, in a narrow terminal and in another locale.
+/// Tests that only some records of a large set are fetched for a list on the screen, also in a narrow terminal and in another
+/// locale.
 #[test]
 fn r_f11_ten_thousand_hits_are_not_all_fetched() {
     const COUNT: usize = 10_000;
@@ -196,7 +197,7 @@ fn r_f11_ten_thousand_hits_are_not_all_fetched() {
             "{text}"
         );
         assert!(text.contains("戦争と平和"), "{text}");
-        // The count comes last, at the bottom of the screen.
+        // The number of hits is printed last, at the bottom of the screen.
         let at_once = text.replace("\n  ", " ");
         assert!(
             at_once
@@ -216,7 +217,7 @@ fn r_f11_ten_thousand_hits_are_not_all_fetched() {
     assert_eq!(sent.sum::<i64>(), 30);
 }
 
-/// Types these keys in answer to the questions of `z3950d hash-password`; returns everything that the terminal shows.
+/// Types these keys in answer to the questions of `z3950d hash-password`. Returns everything that the terminal shows.
 fn hash_password(answers: &[(&str, &str)]) -> String {
     let mut command = command(program::path("z3950d"));
     command.arg("hash-password").env("TERM", "xterm");

@@ -1,5 +1,5 @@
-//! Tests of the display of records: titles, numbers, formats, pages, progress bars, and an animated line while the program waits
-//! for a server.
+//! Tests of how the prompt displays records: titles, numbers, formats, pages, progress bars, and an animated line while the
+//! program waits for a server.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use z3950_tests::surroundings::command;
 
 use super::{Person, awaited, catalogue, home};
 
-/// Starts a server with records `id1`, `id2` …, whose titles are `Book 1`, `Book 2` …
+/// Starts a server with records `id1`, `id2` and so on, whose titles are `Book 1`, `Book 2` and so on.
 pub(super) fn books(count: u32) -> TestServer {
     let records =
         (1..=count).map(|number| record(&format!("id{number}"), &format!("Book {number}")));
@@ -50,7 +50,7 @@ fn find_lists_titles_and_enter_lists_more() {
     person.enters("");
     person.sees("there are no more titles");
     person.sees("z3950> ");
-    // Listing titles does not change the position at which `show` continues.
+    // A list of titles does not change the position at which `show` continues.
     person.enters("show");
     person.sees("1 of 12");
     person.sees("001 id");
@@ -62,8 +62,7 @@ fn find_lists_titles_and_enter_lists_more() {
     person.sees("the result set is empty");
 }
 
-/// Tests that the question after a page is removed completely, even on a narrow terminal where it does not fit on a
-/// line.
+/// Tests that the question after a page is removed completely, even in a narrow terminal in which it does not fit on one line.
 #[test]
 fn r_f9_the_question_after_a_page_is_one_line() {
     let (server, home) = (books(12), home());
@@ -84,8 +83,8 @@ fn r_f9_the_question_after_a_page_is_one_line() {
     person.sees("z3950> ");
 }
 
-/// Tests the prompt in a terminal of 40 columns, with wide letters and letters that are written from right to left, and in a locale
-/// without them.
+/// Tests the prompt in a terminal of 40 columns with wide letters and with letters that are written from right to left, also in a
+/// locale that does not support them.
 #[test]
 fn titles_of_any_script_fit_on_a_narrow_terminal() {
     let titles = [
@@ -355,7 +354,7 @@ fn something_moves_while_a_server_is_awaited() {
     assert!(!person.sees("z3950> ").contains("waiting"));
 }
 
-/// Runs `z3950` with these arguments in a terminal; returns its output.
+/// Runs `z3950` with these arguments in a terminal, and returns its output.
 fn seen(arguments: &[&str]) -> String {
     let mut command = command(program::path("z3950"));
     command.args(arguments).env("TERM", "xterm");

@@ -80,7 +80,7 @@ fn lines_typed_ahead_are_carried_out() {
     let mut person = Person::at(&server, home.path());
     person.enters("find @attr 1=1032 id7");
     wait_for_searches(&server, 1);
-    // Two lines arrive at once and then a third line, all while the prompt waits for the answer.
+    // Two lines arrive at once, followed by a third line, while the prompt waits for an answer.
     person.types("find @attr 1=1032 none\rfind @or @attr 1=1032 id7 @attr 1=1032 id8\r");
     person.enters("show 1");
     person.sees("1 hit");

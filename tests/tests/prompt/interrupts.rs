@@ -1,4 +1,4 @@
-//! Tests of signals: Ctrl-C ends the request but not the session (Z39.50-2003 §3.2.6.2); other signals end the program.
+//! Tests of signals. Ctrl-C ends the request but not the session (Z39.50-2003 §3.2.6.2), and other signals end the program.
 
 use std::time::{Duration, Instant};
 
@@ -27,7 +27,7 @@ fn ctrl_c_cancels_the_request_and_not_the_session() {
     wait_for_searches(&server, 1);
     person.sees("waiting for the server");
     person.presses(ControlCode::EndOfText);
-    // An echo of `^C` would move the waiting line, which could then not be erased.
+    // If `^C` were echoed, it would move the waiting line, which could then not be erased.
     let before = person.sees("interrupted");
     assert!(!before.contains("^C"), "{before}");
     person.sees("z3950> ");
@@ -36,7 +36,7 @@ fn ctrl_c_cancels_the_request_and_not_the_session() {
     assert_eq!(server.sessions(), 1);
 }
 
-/// After an interrupted search, `show` must not present the previous result set or the unfinished one.
+/// After an interrupted search, `show` must not present records of the previous result set or of the unfinished one.
 #[test]
 fn ctrl_c_during_a_search_leaves_no_set_of_another_name() {
     let home = home();
@@ -55,7 +55,7 @@ fn ctrl_c_during_a_search_leaves_no_set_of_another_name() {
     person.sees("interrupted");
     person.enters("show 1");
     person.sees("there is no result set");
-    // A completed search leaves its set even if the request for its records is interrupted.
+    // The result set of a completed search remains usable, even if the request for its records is interrupted.
     person.enters("setnames on");
     person.enters("find @attr 1=1032 id7");
     person.sees("1 hit");
@@ -118,11 +118,11 @@ fn ctrl_c_asks_a_server_to_stop_if_it_supports_that() {
     person.sees("15 hits");
 }
 
-/// Sends a signal that ends the program; returns its exit code.
+/// Sends a signal that ends the program, and returns its exit code.
 fn ended_by(person: &mut Person, signal: Signal) -> Option<i32> {
     let process = person.session.get_process_mut();
     process.signal(signal).expect("it can be sent");
-    // On some systems, reading at the end of a terminal is an error, so any outcome but a timeout is accepted.
+    // On some systems, reading at the end of a terminal fails, so any outcome except a timeout is accepted.
     let end = awaited(&mut person.session, || expectrl::Eof);
     assert!(
         !matches!(end, Err(expectrl::Error::ExpectTimeout)),
@@ -192,7 +192,7 @@ fn an_interrupt_at_the_question_after_a_page_returns_to_the_prompt() {
     let (server, home) = (books(30), home());
     let mut person = Person::at(&server, home.path());
     person.sees_a_page();
-    // Another program sends the signal, because Ctrl-C is only a key at this question.
+    // The signal is sent from outside, because Ctrl-C is only a key while this question is displayed.
     let process = person.session.get_process_mut();
     process.signal(Signal::SIGINT).expect("it can be sent");
     person.sees("interrupted");

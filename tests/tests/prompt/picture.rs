@@ -1,5 +1,5 @@
-//! The picture of the prompt in the documentation: a session with the demo catalogue in a terminal. `Z3950_PICTURES=1
-//! cargo test --workspace --test all picture` creates it again.
+//! Checks the picture of the prompt in the documentation, which shows a session with the demo catalogue in a terminal.
+//! `Z3950_PICTURES=1 cargo test --workspace --test all picture` creates it again.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ const PROMPT: &str = "z3950> ";
 /// The number of characters in a line.
 const WIDTH: u16 = 88;
 
-/// The typed text, and the last text before the next prompt.
+/// The text that is typed, and the last text that appears before the next prompt.
 const SAID: [(&str, &str); 4] = [
     ("find ti:war", "On war"),
     ("sort date", "1922"),

@@ -1,4 +1,5 @@
-//! Tests of sessions: none, named sessions, several at once, a lost session, and a session whose server asks whether to continue.
+//! Tests of sessions at the prompt: no session, named sessions, several sessions at once, a lost session, and a session whose
+//! server asks whether to continue.
 
 use expectrl::ControlCode;
 use z3950_asn1::apdu::{Apdu, CloseReason};
@@ -108,7 +109,7 @@ fn the_user_is_asked_whether_to_continue() {
     person.enters("n");
     person.sees("105");
     person.sees("z3950> ");
-    // Ctrl-C at the question also ends the operation.
+    // Ctrl-C in response to the question ends the operation too.
     person.enters("find @attr 1=4 war");
     person.sees("go on? [Y/n]: ");
     person.presses(ControlCode::EndOfText);

@@ -75,7 +75,7 @@ fn build_5_it_fits_on_terminals_of_any_width() {
     }
 }
 
-/// The three suggestions in the introduction work as described, in the session that it has shown.
+/// The three commands that the introduction suggests work as described, in the session that it has shown.
 #[test]
 fn build_5_it_leaves_the_user_at_the_prompt_of_the_session() {
     let home = home();
@@ -94,7 +94,7 @@ fn build_5_it_leaves_the_user_at_the_prompt_of_the_session() {
     person.sees(&format!("z39.50r://localhost:{port}/books?"));
     person.sees("z3950> ");
     person.enters("last 20");
-    // The list of APDUs begins with the Init that `try` has shown.
+    // The list of APDUs begins with the Init that `try` has already shown.
     person.sees("sent initRequest");
     person.sees("sent searchRequest: @attr 1=4 war in books");
     person.sees("z3950> ");
@@ -105,7 +105,7 @@ fn build_5_it_leaves_the_user_at_the_prompt_of_the_session() {
     person.sees_the_end();
 }
 
-/// On a terminal of the usual height, the user sees the beginning first.
+/// In a terminal of the usual height, the output is shown in pages, of which the user sees the first.
 #[test]
 fn build_5_a_low_terminal_gets_pages() {
     for (key, then) in [("\r", "Type, for example:"), ("q", "z3950> ")] {
@@ -125,7 +125,7 @@ fn build_5_a_low_terminal_gets_pages() {
     }
 }
 
-/// Output that does not go to the terminal is read elsewhere, so there is no prompt.
+/// If the output does not go to the terminal, there is no prompt.
 #[test]
 fn build_5_output_into_a_pipe_has_no_prompt() {
     let home = home();

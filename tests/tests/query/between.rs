@@ -1,10 +1,10 @@
-//! Tests of queries translated from one language to another, with the cases of YAZ's own tests of RPN to CQL and of CQL to CCL.
-//! If our result differs, the last column has the reason.
+//! Tests of queries that are translated from one language to another, with the cases of YAZ's tests of RPN to CQL and of CQL to
+//! CCL. If our result differs, the last column contains the reason.
 
 use z3950_asn1::query::cql::{self, Properties};
 use z3950_asn1::query::{ccl, parse_pqf};
 
-/// The properties that the cases need, with the same attributes as in YAZ's tests.
+/// The properties that the cases need. The attributes are those in YAZ's tests.
 const PROPERTIES: &str = "\
     set.cql = info:srw/cql-context-set/1/cql-v1.2\n\
     set.dc = info:srw/cql-context-set/1/dc-v1.1\n\
@@ -25,7 +25,7 @@ const PROPERTIES: &str = "\
 
 const LITERAL: &str = "without masks, a backslash is literal";
 
-/// The cases: PQF, our CQL (or `!` and an error), and the reason why YAZ's CQL differs.
+/// The cases: a query in PQF, our translation to CQL (or `!` and an error), and the reason why YAZ's CQL differs.
 const RPN_TO_CQL: &[(&str, &str, &str)] = &[
     ("abc", "abc", ""),
     ("\"a b c\"", "\"a b c\"", ""),
@@ -156,8 +156,9 @@ fn audit_c7_rpn_becomes_cql() {
     }
 }
 
-/// The cases: CQL and CCL. YAZ only translates the text; our translation also keeps the attributes, as qualifiers:
-/// `WHERE` represents the qualifiers that most clauses have, and `WORD` the qualifiers of `all` and `any`.
+/// The cases: a query in CQL and its translation to CCL. YAZ translates only the text, whereas our translation also preserves the
+/// attributes as qualifiers. `WHERE` represents the qualifiers that most clauses have, and `WORD` represents the qualifiers of
+/// `all` and `any`.
 const CQL_TO_CCL: &[(&str, &str)] = &[
     ("\"\"", "term,WHERE,exact=\"\""),
     ("x", "term,WHERE,exact=x"),

@@ -10,7 +10,7 @@ use z3950_asn1::query::ccl::{self, Bib};
 use z3950_tests::random::{Random, mutations};
 use z3950_tests::yaz::queries_sent;
 
-/// A table of queries and its bib file.
+/// A table of queries and the bib file with which they are parsed.
 struct Table {
     rows: Vec<Row>,
     bib: Bib,
@@ -82,7 +82,7 @@ fn queries_have_the_rpn_of_the_tables() {
         for row in rows {
             let read = ccl::parse(&row.query, bib);
             assert_eq!(written(&read), row.expected, "{} {}", row.id, row.query);
-            // The PQF of the table parses to the same query.
+            // The PQF in the table is parsed to the same query.
             if let Ok(read) = read {
                 assert!(
                     row.expected.parse() == Ok(read),
@@ -130,7 +130,7 @@ fn yaz_sends_the_same() {
     }
 }
 
-/// Returns the normal form of a query in PQF: attributes are sorted, and a distance of less than N is written as at most N - 1.
+/// Returns the normal form of a query in PQF: attributes are sorted, and a distance of less than N becomes one of at most N - 1.
 fn meaning(query: &RpnQuery) -> Vec<String> {
     let text = query.to_string();
     let mut words: Vec<String> = text
@@ -180,7 +180,7 @@ fn printed_queries_are_read_as_the_same_queries() {
 
 #[test]
 fn mutated_queries_are_read_or_refused_where_the_fault_is() {
-    /// Pieces of text with a meaning in CCL, for mutations.
+    /// Pieces of text that have a meaning in CCL, which mutations insert.
     const TELLING: [&str; 24] = [
         "(", ")", ",", "%", "!", "%2", "<", ">", "=", "<=", "\"", "\\", "?", "#", "-", " ",
         " and ", " or ", " not ", "set=", "tiau=", "date=", "\u{0}", "ü",

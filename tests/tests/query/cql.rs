@@ -1,4 +1,5 @@
-//! Tests of CQL: a table of queries with their RPN, compared with YAZ's translation by the same properties, and mutated queries.
+//! Tests of CQL: a table of queries with their RPN, which is compared with YAZ's translation with the same properties, and
+//! mutated queries.
 
 use std::path::Path;
 
@@ -90,7 +91,7 @@ fn printed_queries_are_read_as_the_same_queries() {
         match cql::from_rpn(&rpn, &properties) {
             Ok(back) => {
                 let again = cql::to_rpn(&back, &properties).expect(row.id);
-                // A regular expression may be read back as equivalent masks.
+                // A regular expression may become equivalent masks when it is read back.
                 let is_pattern = row.expected.contains("5=102")
                     && cql::from_rpn(&again, &properties).as_ref() == Ok(&back);
                 assert!(
@@ -99,8 +100,8 @@ fn printed_queries_are_read_as_the_same_queries() {
                     row.id
                 );
             }
-            // CQL has no operator for the proximity into which a modifier with a value is translated, and no mask with a count
-            // such as `?5`.
+            // There are two things that CQL cannot express: the proximity into which a modifier with a value is translated, and a
+            // mask with a count such as `?5`.
             Err(error) => {
                 let unsayable = ["@prox 0 0 0 0", "w?5"];
                 let unsayable = unsayable.iter().any(|part| row.expected.contains(part));
@@ -110,7 +111,7 @@ fn printed_queries_are_read_as_the_same_queries() {
     }
 }
 
-/// Returns whether the first tree equals the second, apart from additional attributes of its operands.
+/// Returns whether both trees are equal, apart from additional attributes of the operands in the first tree.
 fn says(tree: &RpnStructure, wanted: &RpnStructure) -> bool {
     match (tree, wanted) {
         (RpnStructure::RpnRpnOp(tree), RpnStructure::RpnRpnOp(wanted)) => {
@@ -140,8 +141,8 @@ fn yaz_sends_the_same_by_its_own_properties() {
     }
 }
 
-/// Compares our queries with YAZ's octet for octet, in the definite form. If `differences` is true, the listed differences must
-/// occur.
+/// Compares the octets of our queries with those of YAZ's queries, in the definite form. If `differences` is true, the listed
+/// differences must occur.
 fn check_against_yaz(file: &str, differences: bool) {
     let text = std::fs::read_to_string(file).expect("the properties exist");
     let properties = Properties::parse(&text).expect("the properties are understood");

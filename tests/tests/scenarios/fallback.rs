@@ -1,5 +1,5 @@
-//! Tests of retrievals that may depart from RFC 2056 §4: the APDUs, the reported steps, and that none of this happens without
-//! `--fallback` (decision A-13, row S-11).
+//! Tests of retrievals that may depart from RFC 2056 §4: the APDUs and the reported steps. Without `--fallback`, none of this may
+//! happen (decision A-13, row S-11).
 
 use z3950::plan::{Fallback, is_prescribed};
 use z3950::retrieve::StepRequest;
@@ -12,7 +12,7 @@ use z3950_server::fault::{Fault, Faults, When};
 use super::names::{CLOSE, INIT, PRESENT, SEARCH, sequence};
 use super::{client, library, url};
 
-/// Retrieves a record from a server with these faults; returns the retrieval and the names of the APDUs.
+/// Retrieves a record from a server with these faults. Returns the retrieval and the names of the APDUs.
 async fn retrieved(
     text: &str,
     fallback: Fallback,
@@ -80,7 +80,7 @@ async fn the_server_is_asked_until_it_takes_a_search() {
         .collect();
     assert_eq!(conditions.collect::<Vec<_>>(), said);
     assert!(!retrieval.step.as_deref().is_some_and(is_prescribed));
-    // The accepted search may find nothing; in that case, no record is delivered.
+    // If the accepted search finds nothing, no record is delivered.
     match retrieval.outcome {
         Outcome::Delivered(_) => assert_eq!(retrieval.step.as_deref(), Some("1=1007")),
         outcome => assert_eq!(
@@ -140,7 +140,7 @@ async fn the_record_comes_in_an_available_form() {
         retrieval.step.as_deref(),
         Some("1=1032,4=104;rs=1.2.840.10003.5.10;esn=none")
     );
-    // Only the form of the record changed, not the search.
+    // Only the form of the record differs from RFC 2056, and not the search.
     assert!(retrieval.step.as_deref().is_some_and(is_prescribed));
     let asked: Vec<StepRequest> = retrieval.steps.iter().map(|step| step.request).collect();
     assert_eq!(

@@ -1,4 +1,4 @@
-//! The names of APDUs, as in transcripts, in common sequences.
+//! The names of the APDUs in common sequences, in the form that transcripts contain.
 
 pub(crate) const INIT: [&str; 2] = ["initRequest", "initResponse"];
 pub(crate) const SEARCH: [&str; 2] = ["searchRequest", "searchResponse"];

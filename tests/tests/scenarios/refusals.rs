@@ -1,4 +1,4 @@
-//! Rows Z-7.3, Z-7.5 and Z-7.6: the diagnostic of each query, position and search that the server refuses.
+//! Tests of rows Z-7.3, Z-7.5 and Z-7.6: the diagnostic for each query, position and search that the server refuses.
 
 use z3950::Error;
 use z3950::service::present::PresentOptions;

@@ -1,5 +1,5 @@
-//! Retrieval URLs (RFC 2056 §4): scenarios S-02 to S-16 and S-21 to S-26. Most are rows of one table; scenarios that need another
-//! client are separate tests.
+//! Tests of retrieval URLs (RFC 2056 §4): scenarios S-02 to S-16 and S-21 to S-26. Most of them are rows of one table. Scenarios
+//! that need another client are separate tests.
 
 use std::time::Duration;
 
@@ -171,8 +171,8 @@ fn scenarios() -> Vec<Scenario> {
         Scenario::new("S-24, octet by octet", "z39.50r://lib.example/cat?id7").fault(When::always(), Fault::Trickle),
         Scenario::new("S-24, two APDUs in one write", "z39.50r://lib.example/cat?id7")
             .fault(When::search(), Fault::After(close()))
-            // These are the server's Close after the record, the client's answer to it, and the client's own Close, which was
-            // sent before the client saw the server's Close.
+            // These are the server's Close after the record, the client's answer to it, and the client's own Close, which the
+            // client sent before it received the server's Close.
             .sends(&[&INIT, &SEARCH, &["close", "close", "close"]]),
         Scenario::new("S-25", "z39.50r://lib.example/cat?id7")
             .fault(When::search(), Fault::announces_4_gib())

@@ -1,5 +1,5 @@
-//! Rows Z-4.3, Z-4.14, Z-6.3, Z-7.1, Z-7.2, Z-7.4 and Z-7.7: the requests that the client sends for a URL, and the server's
-//! answers for each attribute and limit.
+//! Tests of rows Z-4.3, Z-4.14, Z-6.3, Z-7.1, Z-7.2, Z-7.4 and Z-7.7: the requests that the client sends for a URL, and the
+//! server's answers for each attribute and limit.
 
 use z3950::plan::Strategy;
 use z3950::service::search::{SearchOptions, SearchResult};
@@ -58,7 +58,7 @@ pub(super) async fn hits(session: &Session, pqf: &str) -> u64 {
         .hits
 }
 
-/// Sends a search that must be refused; returns the condition and addinfo.
+/// Sends a search that must be refused. Returns the condition and addinfo of the diagnostic.
 pub(super) async fn refused(session: &Session, databases: &[&str], pqf: &str) -> (i64, String) {
     match search(session, databases, pqf, NO_RECORDS).await {
         Err(Error::Refused { diagnostics, .. }) => {
@@ -105,8 +105,8 @@ async fn z_4_3_hits_are_counted_over_all_databases() {
     }
 }
 
-/// Z-4.14, Z-4.16, Z-4.17: every request for the record must have the element set and record syntax, and no other request may
-/// have them.
+/// Z-4.14, Z-4.16, Z-4.17: every request for the record must contain the element set and the record syntax, and no other request
+/// may contain them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn z_4_14_element_set_and_syntax_are_in_requests_for_the_record() {
     type Form<'a> = (Option<&'a str>, Option<Oid>);
@@ -327,7 +327,7 @@ async fn z_7_2_docids_are_exact() {
         (two(), "cat", 1),
         (two(), "Default", 2),
         (two(), "dEFAULT", 2),
-        // A database with the name Default hides the union of all databases.
+        // A database with the name Default takes the place of the union of all databases.
         (two().database("Default", one()), "Default", 1),
     ] {
         let server = server.start();

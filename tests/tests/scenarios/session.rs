@@ -1,5 +1,5 @@
-//! Session URLs (RFC 2056 §3): scenarios S-01, S-08 and S-17 to S-20. The session must stay open, whatever the outcome of the
-//! URL's search.
+//! Tests of session URLs (RFC 2056 §3): scenarios S-01, S-08 and S-17 to S-20. The session must stay open, regardless of the
+//! outcome of the URL's search.
 
 use std::time::Duration;
 

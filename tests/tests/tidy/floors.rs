@@ -1,4 +1,5 @@
-//! Checks the layers of each package: a module may only use modules of lower floors, and no files use each other in a circle.
+//! Checks the layers of each package, which are called floors. A module must not use modules on higher floors, and files must not
+//! use each other in a circle.
 
 mod circles;
 mod houses;
@@ -8,8 +9,8 @@ use std::collections::HashSet;
 use self::houses::HOUSES;
 use crate::source::{Source, product};
 
-/// A package and its modules, one per floor, from top to bottom. A name covers the module and its submodules, except those that
-/// have an entry of their own.
+/// A package and its modules, one for each floor, from top to bottom. A name stands for the module and those of its submodules
+/// that are not listed themselves.
 struct House {
     package: &'static str,
     floors: &'static [&'static str],
@@ -61,7 +62,7 @@ impl House {
     }
 }
 
-/// Returns the module in a path, which may end with an item of the module.
+/// Returns the module to which a path leads. The path may end with the name of an item in the module.
 fn module_of(mut path: Vec<String>, modules: &HashSet<Vec<String>>) -> Vec<String> {
     while !path.is_empty() && !modules.contains(&path) {
         path.pop();

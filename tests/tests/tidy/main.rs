@@ -83,7 +83,8 @@ fn packages_only_use_lower_packages() {
         ("tests/judge", &["z3950-front", "rasn", "clap"]),
         ("tests", &["rasn"]),
     ] {
-        // Examples and tests of the client may use the server, and vice versa, so dev-dependencies are not examined.
+        // The examples and tests of the client may use the server, and vice versa, so the dev-dependencies of these packages are
+        // not examined.
         let tables: &[&str] = match package {
             "client" | "server" => &["dependencies", "build-dependencies"],
             _ => &["dependencies", "dev-dependencies", "build-dependencies"],

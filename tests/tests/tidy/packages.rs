@@ -5,7 +5,7 @@ use std::process::Command;
 
 use crate::source::{read, root};
 
-/// The folders of the members of the workspace that are published.
+/// Returns the folders of the workspace members that are published.
 fn published() -> Vec<String> {
     let manifest = read(&root().join("Cargo.toml"));
     let members = manifest
@@ -25,7 +25,7 @@ fn manifest_of(folder: &str) -> String {
     read(&root().join(folder).join("Cargo.toml"))
 }
 
-/// Returns the value of a key of `[package]`, without its quotation marks or brackets.
+/// Returns the value of a key in the table `[package]`, without quotation marks or brackets.
 fn value<'a>(manifest: &'a str, key: &str) -> Option<&'a str> {
     let mut lines = manifest.lines().take_while(|line| *line != "[features]");
     let value = lines.find_map(|line| line.strip_prefix(key)?.strip_prefix(" = "))?;
@@ -77,7 +77,7 @@ fn audit_r_l14_packages_contain_their_readme_and_the_licences() {
         for name in ["README.md", "LICENSE-MIT", "LICENSE-APACHE"] {
             assert!(files.lines().any(|file| file == name), "{folder}: {name}");
         }
-        // The files are copies, because some systems and archives do not support links.
+        // The files are copies and not links, because some systems and archives do not support links.
         for name in ["LICENSE-MIT", "LICENSE-APACHE"] {
             assert!(
                 read(&path.join(name)) == read(&root().join(name)),

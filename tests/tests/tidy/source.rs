@@ -1,4 +1,4 @@
-//! The source files of the product in the form that is checked: code without comments, literals and tests.
+//! The source files of the product in the form in which they are checked: code without comments, literals and tests.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ pub(crate) fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Adds all Rust files below a folder, except those in build folders, which Cargo marks.
+/// Adds all Rust files in a folder and its subfolders, except build folders, which Cargo marks.
 pub(crate) fn sources(directory: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(directory).expect("a directory").flatten() {
         let path = entry.path();
@@ -27,7 +27,7 @@ pub(crate) fn sources(directory: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// A file in a package's `src` folder, other than tests.
+/// A file in the `src` folder of a package that is not a test.
 pub(crate) struct Source {
     /// The module of the file, such as `["service", "scan"]`; empty for `lib.rs` and `main.rs`.
     pub module: Vec<String>,
@@ -36,7 +36,7 @@ pub(crate) struct Source {
     pub code: String,
 }
 
-/// Returns the product files of a package, such as `client/cli`, sorted by path.
+/// Returns the files of a package, such as `client/cli`, without tests, sorted by path.
 pub(crate) fn product(package: &str) -> Vec<Source> {
     let source = root().join(package).join("src");
     let mut files = Vec::new();
@@ -136,7 +136,7 @@ fn raw(text: &str) -> usize {
         .map_or(text.len(), |at| begin + at + end.len())
 }
 
-/// Returns the length of the character literal at the start of a text; 0 for a lifetime.
+/// Returns the length of the character literal at the start of a text, or 0 if a lifetime is at the start.
 fn character(text: &str) -> usize {
     let mut inside = text.char_indices().skip(1);
     match (inside.next(), inside.next()) {

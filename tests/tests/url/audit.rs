@@ -1,4 +1,5 @@
-//! Tests for the findings of the audit of the RFCs, by id; further tests are the rows in `fixtures/urls` with these ids.
+//! Tests of the findings of the RFC audit. Their names begin with the IDs of the findings. Further tests are the rows in
+//! `fixtures/urls` with these IDs.
 
 use z3950::url::{
     Caution, GopherUrl, Locator, Mode, OpaqueUri, PlusWire, ResolveMode, Url, Z3950Url, generic,
@@ -135,7 +136,7 @@ fn audit_b6_escaped_controls_are_cautioned_against() {
     }
 }
 
-/// RFC 1630: for comparison, only escapes of unreserved characters are decoded; a URI is passed on unchanged.
+/// RFC 1630: before URIs are compared, only escapes of unreserved characters are decoded. A URI is passed on unchanged.
 #[test]
 fn audit_b8_opaque_uris_are_compared_at_one_encoding_level() {
     let uri = |part: &str| OpaqueUri::new("x-foo", part).unwrap();
@@ -155,7 +156,7 @@ fn audit_b8_opaque_uris_are_compared_at_one_encoding_level() {
     assert_eq!(locator.canonical(), "x-foo:%2F-");
 }
 
-/// RFC 1738 §4: a reserved scheme does not have a syntax yet, and an unknown scheme may be a typing error.
+/// RFC 1738 §4: the syntax of a reserved scheme is not defined yet, and an unknown scheme may be a typing error.
 #[test]
 fn audit_b13_reserved_and_misspelt_schemes_are_reported() {
     let check = |text: &str, code: &str, words: &str| {
@@ -225,7 +226,7 @@ fn audit_b14_interactive_services_have_host_user_and_port() {
     }
 }
 
-/// RFC 1738 §5: a query must be preceded by a slash.
+/// RFC 1738 §5: in a URL without a path, a slash must precede the query.
 #[test]
 fn audit_b15_a_query_after_a_bare_host_gets_its_slash() {
     for profile in [ResolveMode::Rfc1630Examples, ResolveMode::Rfc1630Prose] {
@@ -235,7 +236,8 @@ fn audit_b15_a_query_after_a_bare_host_gets_its_slash() {
     }
 }
 
-/// RFC 1738 §3.3: in an http path, only `/`, `;` and `?` are reserved; in a search part, all reserved characters may be.
+/// RFC 1738 §3.3: in the path of an http URL, only `/`, `;` and `?` are reserved. In the search part, all reserved characters may
+/// be reserved.
 #[test]
 fn audit_b16_http_paths_reserve_three_characters() {
     for (one, other, same) in [
@@ -254,7 +256,7 @@ fn audit_b16_http_paths_reserve_three_characters() {
     }
 }
 
-/// Gopher URL draft §2.1: a selector may contain any octet except tab, CR and LF; an octet 0 gets a caution.
+/// Gopher URL draft §2.1: a selector may contain any octet except tab, CR and LF. An octet 0 leads to a caution.
 #[test]
 fn audit_b19_an_octet_0_is_in_the_request_in_both_modes() {
     for mode in [Mode::Strict, Mode::Lenient] {
@@ -294,7 +296,7 @@ fn audit_r_e3_a_gopher_type_may_be_escaped() {
     assert_eq!(url("%68x", Mode::Lenient), url("hx", Mode::Lenient));
 }
 
-/// RFC 1630: in a search, a plus sign separates words, so an escaped plus sign is a different search.
+/// RFC 1630: in a search, a plus sign separates words, so a search with an escaped plus sign is a different search.
 #[test]
 fn audit_r_e4_a_plus_separates_the_words_of_a_wais_search() {
     let searches = [
@@ -324,7 +326,7 @@ fn audit_r_e4_a_plus_separates_the_words_of_a_wais_search() {
     }
 }
 
-/// RFC 2056 §5, RFC 1736 §4.9: the meaning of a plus sign in an unknown parameter is also unknown, so it is kept.
+/// RFC 2056 §5, RFC 1736 §4.9: the meaning of a plus sign in an unknown parameter is unknown too, so it is preserved.
 #[test]
 fn audit_r_e5_a_plus_in_an_unknown_parameter_is_kept() {
     let url = |value: &str| {

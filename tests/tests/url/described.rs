@@ -1,5 +1,6 @@
 //! Formats the result lines of `rfc1738.tsv` and `rfc1630.tsv`: scheme, host, port, user, the parts that are specific to the
-//! scheme, then fragment, cautions, scope. Escapes are decoded in texts with quotation marks, and kept in all others.
+//! scheme, and finally fragment, cautions and scope. Escapes are decoded in texts within quotation marks, and preserved in all
+//! others.
 
 use std::fmt::Write as _;
 
@@ -7,8 +8,8 @@ use z3950::url::{Caution, Locator, NewsUrl, Octets, Scope, UriKind, Url, WaisTar
 
 use crate::url::table::quoted;
 
-/// Formats the result line of a locator. Optional parts are included if `expected` has them: the request of an http URL, the
-/// canonical form, and the text with its secrets.
+/// Formats the result line of a locator. Three parts are included only if `expected` contains them: the request of an http URL,
+/// the canonical form, and the text with its secrets.
 pub(crate) fn described(locator: &Locator, expected: &str) -> String {
     let mut line = format!("Ok {}", locator.scheme());
     if let Some(host) = locator.host() {

@@ -1,4 +1,4 @@
-//! Tests of URLs in text and in records: the table `extract.tsv`, then wrapping, and mutated texts.
+//! Tests of URLs in text and in records: the table `extract.tsv`, followed by wrapping and mutated texts.
 
 use z3950::url::extract::{Extraction, extract, in_record, scan, wrap};
 use z3950::url::{Locator, Mode};
@@ -182,7 +182,7 @@ fn fields_of_records() {
     );
 }
 
-/// 856 $u contains one URL in the character set of the record. The URL must not be truncated without a report.
+/// A subfield 856 $u contains one URL in the character set of the record. If the URL is truncated, this must be reported.
 #[test]
 fn audit_b11_urls_of_records_are_whole() {
     let check = |leader: &[u8], value: &[u8], expected: &[&str]| {
@@ -226,7 +226,8 @@ fn audit_b11_urls_of_records_are_whole() {
     check(utf8, b"Table: http://c.example/", &["http://c.example/"]);
 }
 
-/// Tests 20,000 changed texts, times `Z3950_MUTATIONS`: ranges must be within the text, in order, and contain the URL.
+/// Tests 20,000 mutated texts, times `Z3950_MUTATIONS`. The ranges that are found must be within the text, in order, and contain
+/// the URL.
 #[test]
 fn urls_found_in_mutated_texts_are_in_the_text() {
     let samples: Vec<Vec<u8>> = rows(EXTRACT).map(|[_, _, text, _]| octets(text)).collect();

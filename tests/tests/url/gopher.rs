@@ -59,7 +59,8 @@ fn accepted(url: &GopherUrl) -> String {
     line + &format!(" wire={}", quoted(&url.request(PlusWire::Draft).into()))
 }
 
-/// G-2.2, A-28: strict mode takes the types of the draft, lenient mode every character of a URL, each escaped or not.
+/// G-2.2, A-28: as the type, strict mode accepts the types of the draft, and lenient mode accepts every character that a URL may
+/// contain. The type may be escaped or not.
 #[test]
 fn g_2_2_every_character_is_a_type_or_refused() {
     const LISTED: &[u8] = b"0123456789+IgT";
@@ -237,8 +238,8 @@ fn mutated_urls_are_read_or_refused_within_the_text() {
     }
 }
 
-/// Checks that errors are positioned within the text, that both modes interpret strict texts in the same way, that a request is
-/// one line, and that [`Locator`] gives the same result.
+/// Checks that errors are positioned within the text, that both modes interpret a text that strict mode accepts in the same way,
+/// that a request is one line, and that [`Locator`] gives the same result.
 fn assert_sound(text: &[u8]) -> Result<(), TestCaseError> {
     let [strict, lenient] = [Mode::Strict, Mode::Lenient].map(|mode| GopherUrl::parse(text, mode));
     for refusal in [&strict, &lenient]

@@ -1,5 +1,5 @@
-//! Tests properties of URLs of all schemes: built URLs are parsed again, canonical forms are stable, and 200,000 mutated URLs are
-//! accepted, or refused with an offset in the text. `properties.rs` and `gopher.rs` each test 50,000 more mutations.
+//! Tests properties of URLs of all schemes. Built URLs are parsed again, canonical forms are stable, and 200,000 mutated URLs are
+//! accepted, or refused with an offset in the text. `properties.rs` and `gopher.rs` test 50,000 further mutations each.
 //! `Z3950_MUTATIONS=N` multiplies these numbers.
 
 use std::collections::BTreeMap;
@@ -25,7 +25,7 @@ fn built_urls_are_read_back() {
     holds(10_000, url(), |url| assert_canonical(&url.into()));
 }
 
-/// A parser must not panic or report an offset outside the text. Each scheme gets the same number of mutations.
+/// A parser must neither panic nor report an offset outside the text. The same number of mutations is tested for each scheme.
 #[test]
 fn mutated_urls_are_read_or_refused_within_the_text() {
     let mut schemes: BTreeMap<Vec<u8>, Vec<Vec<u8>>> = BTreeMap::new();
@@ -89,8 +89,8 @@ fn partial_forms_stay_with_their_host() {
     });
 }
 
-/// Checks properties of every text: errors are positioned within the text, both modes interpret strict texts in the same way, and
-/// values survive a round trip.
+/// Checks properties of every text. Errors are positioned within the text, both modes interpret a text that strict mode accepts
+/// in the same way, and values survive a round trip.
 fn assert_sound(text: &[u8]) -> Result<(), TestCaseError> {
     let [strict, lenient] = [Mode::Strict, Mode::Lenient].map(|mode| Locator::parse(text, mode));
     for refusal in [&strict, &lenient]
@@ -140,7 +140,7 @@ fn assert_sound(text: &[u8]) -> Result<(), TestCaseError> {
 }
 
 /// Checks that the canonical form is parsed as the same locator with the same canonical form, and does not contain unsafe
-/// characters (RFC 1736 §4.5). The same must be true with the password hidden.
+/// characters (RFC 1736 §4.5). The same must be true of the form in which the password is hidden.
 pub(crate) fn assert_canonical(locator: &Locator) -> Result<(), TestCaseError> {
     let text = locator.to_string_with_secrets();
     let back = Locator::parse(&text, Mode::Lenient);
@@ -170,8 +170,8 @@ pub(crate) fn assert_canonical(locator: &Locator) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Returns whether the canonical form conforms to RFC 1738: without anything that only the lenient mode allows and that cannot be
-/// escaped.
+/// Returns whether the canonical form conforms to RFC 1738, which means that it contains nothing that only lenient mode allows
+/// and that cannot be escaped.
 fn is_strict(locator: &Locator) -> bool {
     let is_strict_domain = |id: &MessageId| Host::parse(id.domain(), Mode::Strict).is_ok();
     let is_strict_part = match locator.url() {

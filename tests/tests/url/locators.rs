@@ -52,7 +52,7 @@ fn texts_give_the_result_of_the_table() {
     }
 }
 
-/// Each octet, escaped in user and password, must be parsed unchanged from the canonical form.
+/// An octet that is escaped in the user or the password must be read back unchanged from the canonical form.
 #[test]
 fn userinfo_of_any_octets_is_read_back() {
     for scheme in ["z39.50s", "ftp", "telnet", "rlogin", "tn3270"] {
@@ -133,7 +133,7 @@ fn ftp_urls_become_commands() {
     }
 }
 
-/// U-2.4, U-4.5, U-6.2 and similar rows: URLs built from parts must be canonical, and be parsed into the same parts.
+/// U-2.4, U-4.5, U-6.2 and similar rows: URLs built from parts must be canonical, or the parts must be refused.
 #[test]
 fn parts_give_a_url_or_a_refusal() {
     fn check(url: Result<Url, UrlError>, expected: &str) {
@@ -302,7 +302,7 @@ fn telnet_urls_log_nobody_in() {
     assert!(plan.has_password && !format!("{plan:?}").contains("\"p\""));
 }
 
-/// U-9.2: a WAIS URL must not become a Z39.50 URL, although they have a common port and a common ancestor.
+/// U-9.2: a WAIS URL must not become a Z39.50 URL, although the two protocols have a common port and a common ancestor.
 #[test]
 fn only_z3950_urls_become_z3950_urls() {
     let check = |text: &str, expected: Result<&str, &str>| {
@@ -315,7 +315,7 @@ fn only_z3950_urls_become_z3950_urls() {
     check("z39.50://h.example/db", Err("z39.50"));
 }
 
-/// U-10.1, U-10.2: a file URL must only open the file that it names on this machine.
+/// U-10.1, U-10.2: a file URL may only open the file that it names, and only on this machine.
 #[test]
 fn file_urls_give_local_paths() {
     let check = |text: &str, expected: Result<&str, LocalPathError>| {

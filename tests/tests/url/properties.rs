@@ -1,4 +1,4 @@
-//! Tests properties of all URLs and all texts: generated parts, spellings, octets and mutations, with fixed seeds.
+//! Tests properties of all URLs and all texts with generated parts, spellings, octets and mutations. The seeds are fixed.
 //! `Z3950_MUTATIONS=N` multiplies the number of mutations.
 
 use std::fmt::Write as _;
@@ -42,7 +42,7 @@ fn any_octets_are_read_or_refused_within_the_text() {
     holds(20_000, vec(any::<u8>(), 0..60), |text| assert_sound(&text));
 }
 
-/// Tests 50,000 mutated URLs of the table, times `Z3950_MUTATIONS`.
+/// Tests 50,000 mutations of the URLs in the table, times `Z3950_MUTATIONS`.
 #[test]
 fn mutated_urls_are_read_or_refused_within_the_text() {
     let factor = std::env::var("Z3950_MUTATIONS")
@@ -61,8 +61,8 @@ fn mutated_urls_are_read_or_refused_within_the_text() {
     }
 }
 
-/// Checks properties of every text: errors are positioned within the text, both modes interpret strict texts in the same way, and
-/// values survive a round trip.
+/// Checks properties of every text. Errors are positioned within the text, both modes interpret a text that strict mode accepts
+/// in the same way, and values survive a round trip.
 fn assert_sound(text: &[u8]) -> Result<(), TestCaseError> {
     let [strict, lenient] = [Mode::Strict, Mode::Lenient].map(|mode| Z3950Url::parse(text, mode));
     for refusal in [&strict, &lenient]
@@ -157,7 +157,7 @@ pub(crate) fn host() -> impl Strategy<Value = Host> {
     ]
 }
 
-/// Returns another spelling of a canonical URL: with a prefix, another case, an explicit port, or more escapes in the docid.
+/// Returns another spelling of a canonical URL, with a prefix, different case, an explicit port, or more escapes in the docid.
 fn respelled(canonical: &str, random: &mut Random) -> String {
     let slash = canonical
         .match_indices('/')

@@ -29,8 +29,8 @@ fn samples() -> impl Iterator<Item = Locator> {
         .filter_map(|[_, _, text, _]| Locator::parse(octets(text), Mode::Lenient).ok())
 }
 
-/// L-4.1: the resource of a locator may no longer exist. Malformed, not found and unreachable must be three different
-/// outcomes, and each retrieval must ask the server again.
+/// L-4.1: the resource of a locator may no longer exist. "Malformed", "not found" and "unreachable" must be three different
+/// outcomes, and each retrieval must request the record from the server again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn requirement_4_1_locators_are_transient() {
     let malformed = Z3950Url::parse("z39.50r://lib.example/cat?%", Mode::Lenient).unwrap_err();
@@ -74,7 +74,7 @@ async fn requirement_4_1_locators_are_transient() {
     );
 }
 
-/// L-4.2: the meaning of a locator must not depend on where it is read; `rfc1736.tsv` has the few exceptions.
+/// L-4.2: the meaning of a locator must not depend on where it is read. The few exceptions are in `rfc1736.tsv`.
 #[test]
 fn requirement_4_2_locators_have_global_scope() {
     // The same text always gives the same locator.
@@ -83,8 +83,8 @@ fn requirement_4_2_locators_have_global_scope() {
     }
 }
 
-/// L-4.3, L-4.3.3: a locator can be parsed into parts that suffice for access, and a reader only needs to understand its own
-/// part.
+/// L-4.3, L-4.3.3: a locator can be parsed into parts that suffice for access, and a reader needs to understand only the parts
+/// that concern it.
 #[test]
 fn requirement_4_3_locators_are_parsable() {
     for locator in samples() {
@@ -124,7 +124,8 @@ fn requirement_4_4_locators_are_distinguished_from_names() {
     assert!(read("urn:foo:a").host().is_none());
 }
 
-/// L-4.5: canonical forms survive mail and print: they only have safe characters, and broken lines in a wrapper are joined again.
+/// L-4.5: canonical forms survive mail and print. They contain only safe characters, and lines that were broken within a wrapper
+/// are joined again.
 #[test]
 fn requirement_4_5_locators_are_transport_friendly() {
     holds(2_000, (url(), 20..=76_usize), |(url, width)| {
@@ -143,7 +144,8 @@ fn requirement_4_5_locators_are_transport_friendly() {
     });
 }
 
-/// L-4.6: people can copy a locator: all its characters are on keyboards and have names, and the case of escapes does not matter.
+/// L-4.6: people can copy a locator, because all its characters are on keyboards and have names, and the case of escapes does not
+/// matter.
 #[test]
 fn requirement_4_6_locators_are_transcribable() {
     for locator in samples() {
@@ -175,7 +177,7 @@ fn requirement_4_7_locators_are_service_and_opaque_parameters() {
     check("");
 }
 
-/// A URL of the demo scheme `x-demo`: `x-demo:host/number`.
+/// A URL of the demo scheme `x-demo`, which is written `x-demo:host/number`.
 #[derive(Debug)]
 struct Demo {
     host: Host,
@@ -216,7 +218,7 @@ impl SchemeUrl for Demo {
     }
 }
 
-/// L-4.8: new services can be registered at run time; before that, their locators are kept unchanged.
+/// L-4.8: new services can be registered at run time. Until a service is registered, its locators are preserved unchanged.
 #[test]
 fn requirement_4_8_the_set_of_services_is_extensible() {
     let text = "X-Demo:H.example/007";
@@ -280,7 +282,7 @@ fn requirement_4_8_the_set_of_services_is_extensible() {
     }
 }
 
-/// L-4.9: a locator contains what is needed for access, but nothing about the resource; unknown parameters are preserved.
+/// L-4.9: a locator contains what is needed for access, but nothing about the resource. Unknown parameters are preserved.
 #[test]
 fn requirement_4_9_locators_say_nothing_but_access() {
     let read = |text: &str| Z3950Url::parse(text, Mode::Strict).unwrap();

@@ -1,5 +1,5 @@
-//! Reads the tables in `fixtures/urls`, and formats result lines to compare with theirs: `Ok s|r host= port= db=[…] docid= …` for
-//! an accepted text, without the parts that are absent.
+//! Reads the tables in `fixtures/urls`, and formats result lines to compare with those in the tables. The result line of an
+//! accepted text is `Ok s|r host= port= db=[…] docid= …`, in which absent parts are left out.
 
 use std::fmt::Write as _;
 

@@ -9,9 +9,9 @@ use crate::source::{Source, product};
 /// A package outside the workspace, which has no floors.
 const PYTHON: &str = "client/python";
 
-/// The circles that exist. The list can only shrink: a circle that no longer exists must be removed from it.
+/// The circles that are permitted, because they already exist. A circle that no longer exists must be removed from this list.
 const KNOWN: &[(&str, &[&str])] = &[
-    // A query contains trees, and the operands of a tree can contain queries.
+    // A query contains trees, and an operand in a tree can contain a query.
     ("asn1", &["apdu::query", "apdu::rpn"]),
     // This is a recursive-descent parser.
     (
@@ -38,8 +38,8 @@ const KNOWN: &[(&str, &[&str])] = &[
     ("server/front", &["engine::pages", "engine::search"]),
 ];
 
-/// For each file, given by the name of its module, the files that it uses, with the path of one use. A use of a
-/// submodule through `self` does not count, so a module is not in a circle with its submodules.
+/// The files that each file uses, with the path of one such use. Files are identified by the names of their modules. Uses of
+/// submodules through `self` are ignored, so that a module is not in a circle with its submodules.
 struct Graph(BTreeMap<String, BTreeMap<String, String>>);
 
 impl Graph {
@@ -59,7 +59,7 @@ impl Graph {
         Self(graph)
     }
 
-    /// Returns the files that a file uses, directly or through others.
+    /// Returns the files that a file uses, directly or through other files.
     fn reachable<'a>(&'a self, from: &'a str) -> BTreeSet<&'a str> {
         let mut found = BTreeSet::new();
         let mut open = vec![from];
@@ -73,7 +73,7 @@ impl Graph {
         found
     }
 
-    /// Returns the sets of files in which each one uses all others, directly or through others of the set.
+    /// Returns the sets of files in which each file uses all the others, directly or through other files of the set.
     fn circles(&self) -> BTreeSet<Vec<&str>> {
         let reachable: BTreeMap<&str, BTreeSet<&str>> = { self.0.keys() }
             .map(|file| (file.as_str(), self.reachable(file)))
@@ -89,7 +89,7 @@ impl Graph {
         circles.filter(|circle| !circle.is_empty()).collect()
     }
 
-    /// Describes a circle: its files and, for each pair of files in which one uses the other, one use.
+    /// Describes a circle by its files and, for each file that uses another file of the circle, one such use.
     fn described(&self, circle: &[&str]) -> String {
         let mut lines = vec![circle.join(", ")];
         for file in circle {
@@ -102,7 +102,7 @@ impl Graph {
         lines.join("\n")
     }
 
-    /// Returns an error for each circle that is not known, and for each known one that does not exist.
+    /// Returns an error for each circle that is not known, and for each known circle that does not exist.
     fn faults(&self, known: &BTreeSet<Vec<&str>>) -> Vec<String> {
         let circles = self.circles();
         let new = circles.difference(known);
