@@ -101,7 +101,7 @@ fn refusal(kind: FileType) -> io::Error {
     io::Error::new(ErrorKind::InvalidInput, words)
 }
 
-/// Returns the name of a file type that is not a regular file, for messages.
+/// Returns the name, for messages, of a type of file other than a regular file.
 pub(crate) fn name(kind: FileType) -> &'static str {
     if kind.is_dir() {
         return "a folder";

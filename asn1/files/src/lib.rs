@@ -15,8 +15,8 @@
 //!
 //! # Stability
 //!
-//! Documented items keep to Semantic Versioning. The minimum version of Rust is 1.90, as in the manifest; raising it
-//! takes a minor version.
+//! Documented items keep to Semantic Versioning. The minimum Rust version is 1.90, as in the manifest; raising it takes
+//! a minor version.
 
 // Nothing in a file may cause a panic; `.clippy.toml` exempts tests from these lints.
 #![deny(

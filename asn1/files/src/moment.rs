@@ -1,9 +1,8 @@
-//! Moments in Coordinated Universal Time, as a date and a time of day, and as text in the form of a GeneralizedTime of
-//! ASN.1.
+//! Moments in Coordinated Universal Time, as a date and a time of day, and as the text of an ASN.1 GeneralizedTime.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// A moment as a date of the Gregorian calendar and a time of day. The earliest is the beginning of 1970.
+/// A moment as a date in the Gregorian calendar and a time of day. The earliest is the beginning of 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Moment {
     /// The year, 1970 or later.
@@ -57,8 +56,8 @@ impl From<SystemTime> for Moment {
 }
 
 impl Moment {
-    /// Converts the moment to a system time. Returns `None` if a value is out of its range, or the year is after 9999.
-    /// A day after the end of its month counts as a day of the next month.
+    /// Converts the moment to a system time. Returns `None` if a value is out of range, or if the year is after 9999. A
+    /// day past the end of its month counts as a day in the next month.
     pub fn time(self) -> Option<SystemTime> {
         let is_one = (1970..=9999).contains(&self.year)
             && (1..=12).contains(&self.month)

@@ -55,7 +55,7 @@ pub enum Error {
         /// The path of the existing file.
         path: PathBuf,
     },
-    /// Another process, or another part of this process, holds the lock of the file.
+    /// Another process, or another part of this process, holds the lock on the file.
     #[error(
         "{} is being written by another run; wait for it, or choose another file",
         path.display()
@@ -83,7 +83,7 @@ pub enum Error {
     Unwritable {
         /// The path of the file.
         path: PathBuf,
-        /// The error of the operating system.
+        /// The error from the operating system.
         source: io::Error,
     },
     /// A complete draft cannot replace the file, so the draft is kept.
@@ -107,7 +107,7 @@ impl Error {
     }
 }
 
-/// Returns the message of an error, followed by the message of its cause.
+/// Returns an error's message, followed by the message of its cause.
 fn in_full(error: &Error) -> String {
     match error {
         Error::Unwritable { source, .. } => format!("{error}: {source}"),
@@ -162,7 +162,7 @@ impl Stamp {
 }
 
 /// Makes writes beyond the limit on file sizes fail with an error, as on a full disk, instead of ending the process
-/// with the signal SIGXFSZ. Programs call this function once at their start.
+/// with the signal SIGXFSZ. Call this function once, when the program starts.
 ///
 /// # Errors
 /// Fails if the signal handler cannot be installed.

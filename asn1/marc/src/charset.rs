@@ -1,5 +1,5 @@
-//! Character sets of library records and queries: converts octets to Unicode and back, and detects the set of a
-//! record. MARC-8, ISO 5426 and danMARC are implemented here; all other sets come from `encoding_rs`.
+//! Character sets for library records and queries: converts octets to Unicode and back, and detects the character set
+//! of a record. MARC-8, ISO 5426 and danMARC are implemented here; all other sets come from `encoding_rs`.
 //!
 //! | file | contents |
 //! |---|---|
@@ -48,23 +48,23 @@ pub use self::record::{Converted, FieldProblem, to_charset, to_utf8};
 pub enum Charset {
     /// UTF-8 (ISO 10646).
     Utf8,
-    /// MARC-8 with all the sets of the Library of Congress: Latin, Greek, Cyrillic, Hebrew, Arabic, EACC, symbols.
+    /// MARC-8 with all the Library of Congress sets: Latin, Greek, Cyrillic, Hebrew, Arabic, EACC, symbols.
     Marc8,
     /// ISO 646 with ISO 5426, the Latin set of UNIMARC.
     Iso5426,
-    /// The set of danMARC2: ISO 8859-1 with `@` as an escape character. Combining marks are written as escapes.
+    /// The danMARC2 set: ISO 8859-1 with `@` as an escape character. Combining marks are written as escapes.
     Danmarc,
-    /// The set of danMARC2 with combining marks written as spacing characters. It is decoded like [`Charset::Danmarc`].
+    /// The danMARC2 set with combining marks written as spacing characters. It is decoded like [`Charset::Danmarc`].
     Danmarc2,
     /// ISO 8859-1 in the strict sense: each octet is the character with the same number.
     Latin1,
-    /// A set of the Encoding Standard: windows-125x, ISO 8859-x, KOI8, GB18030, Big5, EUC-KR, Shift_JIS and so on.
+    /// A set from the Encoding Standard: windows-125x, ISO 8859-x, KOI8, GB18030, Big5, EUC-KR, Shift_JIS and so on.
     ///
     /// UTF-16 is not supported, because the separators in records are single octets.
     Other(&'static Encoding),
 }
 
-/// Options of a conversion. The defaults suit text that people read.
+/// Options for a conversion. The defaults suit text meant for people to read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Options {
@@ -82,7 +82,7 @@ pub struct Options {
     pub unencodable: Unencodable,
 }
 
-/// A normal form of Unicode (UAX 15).
+/// A Unicode normal form (UAX 15).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NormalForm {
     /// Composed form, in which é is one character.
@@ -115,7 +115,7 @@ pub enum Unencodable {
 }
 
 impl Unencodable {
-    /// Returns the replacement of a character.
+    /// Returns the replacement for a character.
     pub fn replacement(self, character: char) -> String {
         match self {
             Unencodable::QuestionMark => "?".to_owned(),

@@ -66,7 +66,7 @@ impl FieldCounts {
         self.records
     }
 
-    /// Returns the number of fields and subfields that are not counted separately because they exceed the limit of [`MAX_KINDS`].
+    /// Returns the number of fields and subfields that are not counted separately because there are already [`MAX_KINDS`] different ones.
     pub fn others(&self) -> u64 {
         self.others
     }

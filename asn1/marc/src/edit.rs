@@ -49,7 +49,7 @@ pub struct Deletion {
     codes: String,
 }
 
-/// The reason why a text is not a valid deletion.
+/// The reason why text is not a valid deletion.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DeletionError {
@@ -197,9 +197,9 @@ impl MarcRecord {
             .ok_or_else(|| EditError::NoField(String::from_utf8_lossy(tag).into_owned()))
     }
 
-    /// Replaces the leader. The positions that describe the fields are not changed: the number of indicators and the length of
-    /// codes (positions 10 and 11), the map of the directory (20 to 23) and, if the record has characters other than ASCII,
-    /// their coding (position 9). Lengths are computed when the record is written.
+    /// Replaces the leader. The positions that describe the fields are not changed: the number of indicators and the length of codes
+    /// (positions 10 and 11), the entry map of the directory (20 to 23) and, if the record has characters other than ASCII, their coding
+    /// (position 9). Lengths are computed when the record is written.
     pub fn set_leader(&mut self, leader: Leader) {
         let is_ascii = self.fields.iter().all(|field| field.body.is_ascii());
         let is_kept = |place| matches!(place, 10 | 11 | 20..=23) || (place == 9 && !is_ascii);
@@ -213,8 +213,8 @@ impl MarcRecord {
     /// Returns the number of these fields.
     ///
     /// # Errors
-    /// [`EditError::Tag`] for an invalid pattern, or the first error of `edit`. The fields before the error have then
-    /// already been changed.
+    /// [`EditError::Tag`] for an invalid pattern, or the first error from `edit`. By then, the fields before the error
+    /// have already been changed.
     pub fn edit_fields(
         &mut self,
         tags: &str,

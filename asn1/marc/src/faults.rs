@@ -1,4 +1,4 @@
-//! Finds structural faults of a record: in characters, leader positions, lengths, indicators and subfields. The contents of fields are not
+//! Finds structural faults in a record: in characters, leader positions, lengths, indicators and subfields. The contents of fields are not
 //! checked.
 
 use crate::charset::{Converted, Reason};
@@ -6,7 +6,7 @@ use crate::crosswalk::is_unimarc;
 use crate::iso2709;
 use crate::record::{Field, MarcRecord};
 
-/// Returns a message about each fault of a record. `found` is the record as it was read, and `converted` is the same
+/// Returns a message about each fault in a record. `found` is the record as it was read, and `converted` is the same
 /// record in UTF-8.
 pub fn faults(found: &MarcRecord, converted: &Converted) -> Vec<String> {
     let mut faults: Vec<String> = converted.problems.iter().map(ToString::to_string).collect();

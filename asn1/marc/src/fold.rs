@@ -4,8 +4,8 @@
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-/// Returns the words of a text, separated by single spaces: letters and digits in lower case, without diacritics, and without the
-/// marks around non-filing words. An ampersand is a word.
+/// Returns the words in text, separated by single spaces: letters and digits in lower case, without diacritics, and without the marks
+/// around non-filing words. An ampersand is a word.
 ///
 /// Marks that turn a letter into a different one are kept: й, the voiced kana, and the vowels of Indic scripts. So are `+` and
 /// `#` at the end of a word, as in *C++*. Spaces between ideographs are removed, because catalogues divide Chinese into words in
@@ -138,7 +138,7 @@ fn is_ignored(character: char) -> bool {
     )
 }
 
-/// Returns whether a combining mark is removed, such as an accent, or a point of Hebrew or Arabic.
+/// Returns whether a combining mark is removed, such as an accent, or a Hebrew or Arabic point.
 fn is_diacritic(mark: char) -> bool {
     matches!(
         mark,

@@ -45,7 +45,7 @@ pub enum Iso2709Error {
     /// The strict reader found a fault, which [`parse`] would repair in this way.
     #[error("damaged record: {0}")]
     Damaged(Repair),
-    /// A field is longer than four digits of a directory entry can state.
+    /// A field is longer than the four digits in a directory entry can state.
     #[error("field {tag} has {octets} octets, ISO 2709 allows {MAX_FIELD}")]
     FieldTooLong {
         /// The tag of the field.
@@ -53,7 +53,7 @@ pub enum Iso2709Error {
         /// The length of the field with its terminator.
         octets: usize,
     },
-    /// The record is longer than five digits of its leader can state.
+    /// The record is longer than the five digits in its leader can state.
     #[error("the record has {octets} octets, ISO 2709 allows {MAX_RECORD}")]
     RecordTooLong {
         /// The length of the record with its terminator.
@@ -116,7 +116,7 @@ pub fn parse(octets: &Bytes) -> Result<Parsed, Iso2709Error> {
 /// Reads a record as [`parse`] does, but fails instead of repairing it.
 ///
 /// # Errors
-/// The errors of [`parse`], and [`Iso2709Error::Damaged`] with the first repair.
+/// The errors from [`parse`], and [`Iso2709Error::Damaged`] with the first repair.
 pub fn parse_strict(octets: &Bytes) -> Result<MarcRecord, Iso2709Error> {
     let parsed = parse(octets)?;
     match parsed.repairs.into_iter().next() {
@@ -140,7 +140,7 @@ pub fn is_whole(octets: &[u8]) -> bool {
 }
 
 /// Writes a record: its leader, a new directory, and the unchanged fields. In the leader, the record length and the base address are
-/// recomputed, positions 10 and 11 are set to the numbers of indicators and code characters of the fields, and the entry map is the usual
+/// recomputed, positions 10 and 11 are set to the numbers of indicators and code characters in the fields, and the entry map is the usual
 /// one (`4500`).
 ///
 /// # Errors
@@ -152,7 +152,7 @@ pub fn encode(record: &MarcRecord) -> Result<Vec<u8>, Iso2709Error> {
     Ok(octets)
 }
 
-/// Appends the record in the form of [`encode`]. If this fails, nothing is appended.
+/// Appends the record as [`encode`] writes it. If this fails, nothing is appended.
 pub(super) fn append(record: &MarcRecord, out: &mut Vec<u8>) -> Result<(), Iso2709Error> {
     let base = Leader::LENGTH + record.fields.len() * ENTRY_LENGTH + 1;
     let body: usize = record.fields.iter().map(|field| field.body.len() + 1).sum();
@@ -182,7 +182,7 @@ pub(super) fn append(record: &MarcRecord, out: &mut Vec<u8>) -> Result<(), Iso27
     }
     out.put_u8(RECORD_TERMINATOR);
 
-    // One search of the whole record is quicker than one of each field.
+    // Searching the whole record once is quicker than searching each field.
     let terminators = count_terminators(out.get(begin..).unwrap_or_default());
     if terminators != record.fields.len() + 2 {
         out.truncate(begin);
@@ -208,8 +208,8 @@ fn count_terminators(octets: &[u8]) -> usize {
 /// The length of a directory entry in octets: three for the tag, four digits for the length, five digits for the start.
 const ENTRY_LENGTH: usize = 12;
 
-/// Checks that a record with the given total length can be written. Separators in the bodies of its fields are found only when these are
-/// written.
+/// Checks that a record with the given total length can be written. Separators in the bodies of its fields are found only when the fields
+/// are written.
 fn check(record: &MarcRecord, length: usize) -> Result<(), Iso2709Error> {
     if record.leader.0.iter().copied().any(is_separator) {
         return Err(separator("the leader"));

@@ -1,4 +1,4 @@
-//! Language codes of MARC 21 (MARC Code List for Languages) and UNIMARC, which are the bibliographic codes of ISO
+//! Language codes in MARC 21 (MARC Code List for Languages) and UNIMARC, which are the bibliographic codes from ISO
 //! 639-2.
 
 /// The codes in alphabetical order with their names, from the MARC Code List for Languages.

@@ -6,8 +6,8 @@ use crate::record::{Field, Leader, MarcRecord, SUBFIELD_DELIMITER, position};
 /// The usual number of indicators, and the usual length of a subfield identifier.
 const USUAL: u8 = b'2';
 
-/// Returns the leader for ISO 2709 and MarcXchange: positions 10 and 11 match the fields, and positions 20 to 23 are the usual
-/// map of the directory. Lengths are not changed.
+/// Returns the leader for ISO 2709 and MarcXchange: positions 10 and 11 match the fields, and positions 20 to 23 are the usual entry map.
+/// Lengths are not changed.
 pub(crate) fn of_exchange(record: &MarcRecord) -> Leader {
     let mut leader = record.leader;
     leader.0[10] = indicators(record);
@@ -29,7 +29,7 @@ pub(crate) fn of_marcxchange(record: &MarcRecord) -> Leader {
     leader
 }
 
-/// Returns the leader for MARCXML, whose schema restricts the characters of each position.
+/// Returns the leader for MARCXML, whose schema restricts the characters in each position.
 pub(crate) fn of_slim(record: &MarcRecord) -> Leader {
     let mut leader = record.leader;
     lengths(&mut leader);
@@ -101,7 +101,7 @@ pub(crate) fn restructured(found: &Leader, written: &Leader) -> Option<String> {
     })
 }
 
-/// Returns a message about the first leader position that is written differently because the schema of MARCXML does not
+/// Returns a message about the first leader position that is written differently because the MARCXML schema does not
 /// allow its value; `None` if there is none.
 pub(crate) fn recoded(found: &Leader, written: &Leader) -> Option<String> {
     let positions = [5, 6, 7, 8, 9, 17, 18, 19];
@@ -137,7 +137,7 @@ fn map(leader: &mut Leader) {
     }
 }
 
-/// Returns the number of indicators of the data fields as a digit, or the usual number if the fields differ.
+/// Returns the number of indicators in the data fields as a digit, or the usual number if the fields differ.
 fn indicators(record: &MarcRecord) -> u8 {
     let mut fields = record.fields.iter();
     // Nearly every record has a field with two indicators, so this quick check is usually enough.

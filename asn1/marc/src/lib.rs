@@ -9,17 +9,17 @@
 //! | module | contents |
 //! |---|---|
 //! | [`record`] | [`MarcRecord`], [`Leader`], [`Field`], [`Subfield`]: octets and views of them |
-//! | [`iso2709`] | the exchange form: lenient and strict reader, writer, files of records |
+//! | [`iso2709`] | the exchange form: lenient and strict reader, writer, record files |
 //! | [`marcline`] | the line form that people read, both written and read |
 //! | [`marcxml`] | MARCXML, both written and read |
 //! | [`marcjson`] | MARC-in-JSON, both written and read |
 //! | [`mrk`] | MARCMaker text that people edit, both written and read |
 //! | [`stream`] | records from and to a file or pipe, one at a time, in any form |
-//! | `remarks` | [`Remarks`]: the repairs and omissions of a lenient reader |
+//! | `remarks` | [`Remarks`]: the repairs and omissions by a lenient reader |
 //! | `form` | [`Form`]: records written to one document, in any form |
-//! | [`charset`] | MARC-8, ISO 5426 and the other character sets of records and queries |
+//! | [`charset`] | MARC-8, ISO 5426 and the other character sets for records and queries |
 //! | [`crosswalk`] | records as ISBD lines, Dublin Core, MODS, citations or labelled lines |
-//! | [`table`] | records as rows of CSV and TSV |
+//! | [`table`] | records as CSV and TSV rows |
 //! | [`select`] | parts of records, and conditions on them |
 //! | [`edit`] | editing and building records |
 //! | [`order`], [`counts`] | sorting records, counting fields |
@@ -31,8 +31,8 @@
 //!
 //! Documented items keep to Semantic Versioning. Types marked `#[non_exhaustive]` gain fields and variants in minor
 //! versions: create options with `default()` or `new` and set their fields, and end each `match` with a wildcard arm.
-//! Semantic Versioning does not cover what `Debug` prints and the wording of messages. `bytes` 1, `serde` 1,
-//! `serde_json` 1 and `encoding_rs` 0.8 are part of the interface. The minimum version of Rust is 1.90, as in the
+//! Semantic Versioning does not cover what `Debug` prints or the wording of messages. `bytes` 1, `serde` 1,
+//! `serde_json` 1 and `encoding_rs` 0.8 are part of the interface. The minimum Rust version is 1.90, as in the
 //! manifest; raising it takes a minor version.
 
 // Nothing that a peer sends may cause a panic; `.clippy.toml` exempts tests from these lints.

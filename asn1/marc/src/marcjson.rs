@@ -80,9 +80,9 @@ pub enum MarcJsonError {
     },
 }
 
-/// Parses one record in the form that [`to_json`] writes, and in the usual forms of other programs: a missing `ind1`
-/// or `ind2` is a blank, one object may hold several fields or subfields, even with the same name, and unknown
-/// members of a data field are ignored. U+FFFD replaces separators of ISO 2709 in text, which cannot be kept.
+/// Parses one record in the form that [`to_json`] writes, and in the forms that other programs usually write: a missing
+/// `ind1` or `ind2` is a blank, one object may hold several fields or subfields, even with the same name, and unknown
+/// members of a data field are ignored. ISO 2709 separators in text cannot be kept; U+FFFD replaces them.
 ///
 /// # Errors
 /// [`MarcJsonError`] for text that is not JSON (or nested deeper than 128 levels) and for JSON of another shape.
@@ -92,7 +92,7 @@ pub fn from_json(text: &str) -> Result<MarcRecord, MarcJsonError> {
 
 /// Parses a record like [`from_json`], but repairs faults that [`from_json`] refuses, with remarks: a leader that is not 24 octets long is
 /// padded or truncated, a missing leader becomes the default one, an indicator that is not one character and an empty code become blanks,
-/// and malformed fields and subfields are left out. Separators of ISO 2709 in text are replaced, with a remark.
+/// and malformed fields and subfields are left out. ISO 2709 separators in text are replaced, with a remark.
 ///
 /// # Errors
 /// [`MarcJsonError`] for text that is not JSON, has no array of fields, or has neither a leader nor a field.
@@ -176,7 +176,7 @@ impl Reading<'_> {
                 }
             }
         }
-        // An array with the name `fields` does not show that JSON is a record, because other JSON may have one too.
+        // An array named `fields` does not show that JSON is a record, because other JSON may have one too.
         if written.is_none() && fields.is_empty() {
             return Err(shape("leader", "a string of 24 octets"));
         }

@@ -26,7 +26,7 @@ pub fn to_lines(record: &MarcRecord) -> Vec<u8> {
     lines
 }
 
-/// Writes the lines of [`to_lines`] to `out`.
+/// Writes the lines that [`to_lines`] returns to `out`.
 ///
 /// # Errors
 /// Errors from `out`.
@@ -84,7 +84,7 @@ pub struct LineError {
 ///
 /// The form is ambiguous: a space, `$`, a code and a space begin a subfield, even if a price such as `$5` was meant. Lines that are not
 /// fields are skipped, and a leader that is not 24 octets long is padded with blanks or truncated, each with a remark. All of these are
-/// losses, and so are a separator of ISO 2709 within text and a missing leader. After a leader preceded by `LEADER`, `LDR` or `000`, fields
+/// losses, and so are an ISO 2709 separator within text and a missing leader. After a leader preceded by `LEADER`, `LDR` or `000`, fields
 /// are read in the form in which catalogues show them: `245 10 |a Emma / |c Jane Austen.`
 ///
 /// # Errors

@@ -1,6 +1,7 @@
 //! MARCXML, the MARC 21 slim schema (`<record><leader>…</leader><controlfield tag="001">…</controlfield><datafield
 //! …>`), and MarcXchange (ISO 25577), which has the same elements for records with any number of indicators. The reader
-//! ignores namespaces and prefixes; entities other than the five of XML 1.0 are never expanded, and nothing is fetched.
+//! ignores namespaces and prefixes; entities other than the five that XML 1.0 defines are never expanded, and nothing
+//! is fetched.
 
 mod envelope;
 mod read;
@@ -20,7 +21,7 @@ const INDICATORS: [&str; 9] = [
     "ind1", "ind2", "ind3", "ind4", "ind5", "ind6", "ind7", "ind8", "ind9",
 ];
 
-/// A record read from XML, with the remarks of the reader.
+/// A record read from XML, with the reader's remarks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct XmlRecord {
@@ -40,8 +41,7 @@ pub struct XmlText {
     pub text: String,
     /// A message for each item of data that was replaced or left out.
     pub notes: Vec<String>,
-    /// Whether data was lost. Changes to the leader positions that describe the layout of ISO 2709 do not count as
-    /// losses.
+    /// Whether data was lost. Changes to the leader positions that describe the ISO 2709 layout do not count as losses.
     pub is_loss: bool,
 }
 

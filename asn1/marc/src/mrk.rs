@@ -1,6 +1,6 @@
-//! MARCMaker text (`mrk`), the form in which people edit MARC: `=245 10$aEmma /$cJane Austen.`, with a blank line
-//! after each record. All mnemonics of MARCMaker are read, but only `{dollar}`, `{bsol}`, `{lcub}`, `{rcub}` and
-//! `{esc}` are written. The extension `{xNN}` represents an octet that text cannot hold.
+//! MARCMaker text (`mrk`), the form in which people edit MARC: `=245 10$aEmma /$cJane Austen.`, with a blank line after
+//! each record. All MARCMaker mnemonics are read, but only `{dollar}`, `{bsol}`, `{lcub}`, `{rcub}` and `{esc}` are
+//! written. The extension `{xNN}` represents an octet that text cannot hold.
 
 mod mnemonics;
 
@@ -22,7 +22,7 @@ pub struct MrkError {
     pub reason: String,
 }
 
-/// Parses all records in a text whose line ends are LF or CRLF.
+/// Parses all records in text whose line ends are LF or CRLF.
 ///
 /// Blank lines end a record; before a record, lines that begin with `#` are comments. A backslash represents a space
 /// in the leader, in control fields and in indicators. A mnemonic such as `{eacute}` becomes a character in UTF-8; a
@@ -65,8 +65,8 @@ pub fn parse_all(text: &str) -> Result<Vec<MarcRecord>, MrkError> {
 }
 
 /// Parses one record like [`parse_all`], but skips lines that cannot be parsed, each with a remark. A leader that is not 24 octets long is
-/// padded with blanks or truncated, and U+FFFD replaces separators of ISO 2709 in text. All of these are losses, and so is a missing
-/// leader. The first line of the text has the number `first_line`.
+/// padded with blanks or truncated, and U+FFFD replaces ISO 2709 separators in text. All of these are losses, and so is a missing leader.
+/// The first line of the text has the number `first_line`.
 ///
 /// # Errors
 /// [`MrkError`] for the first line, if none of the lines can be parsed.
@@ -120,8 +120,8 @@ pub fn parse_lenient(
     }
 }
 
-/// Returns a line in which the separators of ISO 2709, written literally or as mnemonics, are replaced; `None` if it
-/// has no separators.
+/// Returns a line in which the ISO 2709 separators, written literally or as mnemonics, are replaced; `None` if it has
+/// no separators.
 fn replace_separators(line: &str) -> Option<String> {
     const MNEMONICS: [&str; 3] = ["{x1D}", "{x1E}", "{x1F}"];
     let plain = without_separators(line, REPLACEMENT);

@@ -75,8 +75,8 @@ fn survives(octets: Bytes) {
     }
 }
 
-/// Returns the records to damage: our own record, and the records of the corpus (if present) that are short enough for
-/// a quick test.
+/// Returns the records to damage: our own record, and the records from the corpus (if present) that are short enough
+/// for a quick test.
 fn originals() -> Vec<Bytes> {
     let own = MarcRecord {
         leader: Leader::default(),

@@ -10,7 +10,7 @@ use unicode_normalization::char::is_combining_mark;
 use crate::record::{Field, MarcRecord};
 use crate::table::{Content, RowOrigin, TableRow, content};
 
-/// Keys for sorting records, the most important first. Each key is the name of a column of a table; `-` before it means
+/// Keys for sorting records, the most important first. Each key is the name of a table column; `-` before it means
 /// descending order.
 ///
 /// Records are compared by the first value of each key. Text is compared character by character. Case, diacritics and
@@ -205,8 +205,8 @@ fn filed_field(field: Field) -> Field {
     Field::data(field.tag, indicators, subfields)
 }
 
-/// Returns the octets without text between the marks of non-filing words (U+0098 and U+009C, or U+0088 and U+0089); `None` if there
-/// are no such marks.
+/// Returns the octets without text between the marks around non-filing words (U+0098 and U+009C, or U+0088 and U+0089); `None` if there are
+/// no such marks.
 fn without_marked(body: &Bytes) -> Option<Bytes> {
     let text = std::str::from_utf8(body).ok()?;
     if !text.contains(['\u{98}', '\u{88}']) {
@@ -238,7 +238,7 @@ mod tests {
         mrk::parse_all(&text).expect("a record").remove(0)
     }
 
-    /// Checks that the records, each given as its fields, are in this order by the keys.
+    /// Checks that the records, each given as its fields, are in this order when sorted by the keys.
     fn check(keys: &str, in_order: &[&str]) {
         let parsed: SortKeys = keys.parse().expect("keys");
         assert_eq!(parsed.to_string(), keys);

@@ -123,7 +123,7 @@ impl Leader {
         }
     }
 
-    /// Resets the code length to 1 if a form that gives codes explicitly, as in attributes of MARCXML, has only codes of one character.
+    /// Resets the code length to 1 if a form that gives codes explicitly, as MARCXML does in attributes, has only codes of one character.
     /// `longest` is the number of characters in the longest code. Returns whether the code length was reset.
     pub(super) fn fit_codes(&mut self, longest: usize) -> bool {
         let is_wrong = longest == 1 && self.code_length() > 1;
@@ -271,9 +271,9 @@ impl Field {
         }
     }
 
-    /// Returns whether the field is one plain value: either `00X` without subfields, or a tag that is not a number (`FMT`) and a
-    /// body without any delimiter. In danMARC2, `00X` fields have subfields; the number of their indicators is that of leader
-    /// position 10 or one more, but at most four.
+    /// Returns whether the field is one plain value: either `00X` without subfields, or a tag that is not a number (`FMT`) and a body
+    /// without any delimiter. In danMARC2, `00X` fields have subfields; they have as many indicators as leader position 10 states, or one
+    /// more, but at most four.
     pub fn is_control(&self) -> bool {
         if self.tag.is_control() {
             let begin = self
@@ -342,7 +342,7 @@ impl Field {
 
 /// The number of indicators in MARC 21, UNIMARC and related formats.
 const USUAL_INDICATORS: usize = 2;
-/// The maximum number of indicators of a `00X` field with subfields.
+/// The maximum number of indicators in a `00X` field with subfields.
 const MOST_OF_CONTROL_FIELDS: usize = 4;
 /// The maximum number of indicators, because leader position 10 is one digit.
 const MOST_INDICATORS: usize = 9;
@@ -357,7 +357,7 @@ pub struct Subfield<'a> {
     pub data: &'a [u8],
 }
 
-/// The iterator of [`Field::subfields`].
+/// The iterator that [`Field::subfields`] returns.
 #[derive(Clone, Debug)]
 pub struct Subfields<'a> {
     rest: &'a [u8],
@@ -380,7 +380,7 @@ impl<'a> Iterator for Subfields<'a> {
     }
 }
 
-/// Splits the octets after `count` characters of UTF-8; an octet that is not UTF-8 counts as one character.
+/// Splits the octets after `count` UTF-8 characters; an octet that is not UTF-8 counts as one character.
 pub(super) fn split_characters(octets: &[u8], count: usize) -> (&[u8], &[u8]) {
     let mut length = 0;
     for _ in 0..count {

@@ -57,7 +57,7 @@ impl From<Tag> for TagPattern {
     }
 }
 
-/// The reason why a text is not the name of a part of a record, or not a condition.
+/// The reason why text does not name a part of a record, or is not a condition.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SelectError {
@@ -245,8 +245,8 @@ impl Place {
 /// | `year>1990`, `005>=2024` | has a value in this range: numbers are compared as numbers, other text by characters |
 /// | `!880`, `!245$a:war` | does not meet the condition after `!` |
 ///
-/// Case is ignored, and so is the punctuation of ISBD at the ends of values. In codes (`008/35-37`, `LDR/06`,
-/// `650^2`), a blank is written `#`.
+/// Case is ignored, and so is ISBD punctuation at the ends of values. In codes (`008/35-37`, `LDR/06`, `650^2`), a
+/// blank is written `#`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Condition {
     text: String,
@@ -371,7 +371,7 @@ impl Condition {
     }
 }
 
-/// Returns whether a text consists of these parts, with any text between them.
+/// Returns whether text consists of these parts, with any text between them.
 fn has_parts(text: &str, parts: &[String]) -> bool {
     let [first, middle @ .., last] = parts else {
         return false;

@@ -1,5 +1,5 @@
-//! The standard numbers of publications and records, with checks and normalisation: ISBN (ISO 2108), ISSN (ISO 3297),
-//! and the control numbers of the Library of Congress and OCLC as found in MARC 21 010 and 035.
+//! Standard numbers for publications and records, with checks and normalisation: ISBN (ISO 2108), ISSN (ISO 3297), and
+//! Library of Congress and OCLC control numbers as found in MARC 21 010 and 035.
 
 mod printed;
 
@@ -18,7 +18,7 @@ pub struct Isbn {
 const BOOKLAND: [u8; 3] = [9, 7, 8];
 
 impl Isbn {
-    /// Parses an ISBN of 10 or 13 digits with a correct check digit; spaces and any kind of hyphen are ignored. Returns
+    /// Parses a 10- or 13-digit ISBN with a correct check digit; spaces and any kind of hyphen are ignored. Returns
     /// `None` for any other text.
     pub fn parse(text: &str) -> Option<Self> {
         let (isbn, given, computed) = Self::read(text)?;

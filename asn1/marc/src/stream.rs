@@ -41,8 +41,8 @@ use super::{iso2709, marcjson, marcline, mrk};
 pub enum InputForm {
     /// ISO 2709.
     Marc,
-    /// MARCXML, with or without a collection. It may be within answers of SRU (with either packing) or of OAI-PMH, whose notices of deleted
-    /// records are skipped.
+    /// MARCXML, with or without a collection. It may be within SRU responses (with either record packing) or OAI-PMH responses, whose
+    /// notices of deleted records are skipped.
     MarcXml,
     /// MARC-in-JSON: an array of objects, or a sequence of objects with or without line ends between them.
     Json,
@@ -52,8 +52,8 @@ pub enum InputForm {
     Line,
 }
 
-/// Reads the MARCXML record in a document that should have exactly one, such as a record of SRU. If there are more, the record is
-/// incomplete, and a note says how many were left out. Returns `None` for a document without a record.
+/// Reads the MARCXML record in a document that should have exactly one, such as an SRU record. If there are more, the record is incomplete,
+/// and a note says how many were left out. Returns `None` for a document without a record.
 pub fn marcxml_record(document: &[u8]) -> Option<InputRecord> {
     let mut records = RecordReader::new(document, InputForm::MarcXml).map_while(Result::ok);
     let mut first = records.next()?;
@@ -74,7 +74,7 @@ pub fn marcxml_record(document: &[u8]) -> Option<InputRecord> {
     Some(first)
 }
 
-/// A record of the input, or a report of damage in its place.
+/// A record from the input, or a report of damage in its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct InputRecord {
@@ -96,7 +96,7 @@ pub struct InputRecord {
 /// Reads records from any source of octets: an iterator over [`InputRecord`]s.
 ///
 /// Memory use is bounded by [`MAX_RECORD`] and the size of one record. Compressed input is an error; see
-/// [`refuse_compressed`]. The iterator ends after an error of the source.
+/// [`refuse_compressed`]. The iterator ends after an error from the source.
 #[derive(Debug)]
 pub struct RecordReader<R> {
     window: Window<R>,

@@ -17,7 +17,7 @@ pub const SEPARATOR: &str = " | ";
 /// The default columns of a table. They suit MARC 21 and UNIMARC.
 pub const DEFAULT_COLUMNS: &str = "001,title,author,year,publisher,isbn,issn";
 
-/// The maximum number of columns of a table.
+/// The maximum number of columns in a table.
 pub const MAX_COLUMNS: usize = 1000;
 
 /// The columns with data about copies.
@@ -33,11 +33,11 @@ pub const COPY_COLUMNS: [&str; 9] = [
     "status",
 ];
 
-/// The text in place of a missing value of a copy, so that the values of all columns are in the same order.
+/// The text in place of a value that a copy lacks, so that the values in all columns are in the same order.
 const NO_VALUE: &str = "-";
 
-/// The columns that are neither fields nor data about copies: parts of a citation, elements of Dublin Core, and the
-/// origin of the record.
+/// The columns that are neither fields nor data about copies: parts of a citation, Dublin Core elements, and the origin
+/// of the record.
 const NAMES: [&str; 20] = [
     "title",
     "author",
@@ -70,7 +70,7 @@ const NAMES: [&str; 20] = [
 /// | `020a` | each subfield with this code |
 /// | `008/35-37`, `LDR/06` | characters of a control field or of the leader, from 0 |
 /// | `title`, `author`, `year`, `isbn`, `issn`, `lccn`, `oclc` | the data of a [`Citation`](crate::crosswalk::Citation) |
-/// | `publisher`, `subject`, `language` … | elements of Dublin Core |
+/// | `publisher`, `subject`, `language` … | Dublin Core elements |
 /// | `source` | the origin of the record |
 /// | `holdings`, `location`, `call_number`, `available`, `due` … | data about each copy, in the order of the copies |
 /// | `input`, `input_record` | the input by which the record was found; the control number of the input, if the input is a record |
@@ -287,9 +287,9 @@ impl Table {
 
     /// Appends the row or rows of a record, which must be in UTF-8, and returns a message for each loss of data.
     ///
-    /// A cell is one line: white space around a subfield is removed, control characters become blanks, and the marks of
-    /// non-filing words are removed. Letters and their marks are composed (NFC), as spreadsheet programs search for them.
-    /// U+FFFD replaces octets that are not UTF-8.
+    /// A cell is one line: white space around a subfield is removed, control characters become blanks, and the marks around non-filing
+    /// words are removed. Letters and their marks are composed (NFC), as spreadsheet programs search for them. U+FFFD replaces octets that
+    /// are not UTF-8.
     pub fn write(
         &self,
         record: &MarcRecord,

@@ -18,8 +18,8 @@ pub fn text_lossless(octets: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// Returns the text with a replacement for each separator of ISO 2709 (U+001D to U+001F). ISO 2709 cannot hold them as text,
-/// although they are plain characters in forms with another structure. Returns `None` if there are no separators.
+/// Returns the text with a replacement for each ISO 2709 separator (U+001D to U+001F). ISO 2709 cannot hold them as text, although they are
+/// plain characters in forms with another structure. Returns `None` if there are no separators.
 pub(crate) fn without_separators(text: &str, stand_in: &str) -> Option<String> {
     // `fold` does not exit early, so the compiler can vectorise the loop.
     let found = text
@@ -31,12 +31,12 @@ pub(crate) fn without_separators(text: &str, stand_in: &str) -> Option<String> {
     })
 }
 
-/// Returns whether the octet is a separator of ISO 2709.
+/// Returns whether the octet is an ISO 2709 separator.
 pub(crate) fn is_separator(octet: u8) -> bool {
     matches!(octet, 0x1D..=0x1F)
 }
 
-/// The remark of a reader that has replaced separators.
+/// The remark by a reader that has replaced separators.
 pub(crate) const SEPARATORS: &str =
     "separators of ISO 2709 (U+001D to U+001F) in the text replaced";
 
@@ -63,8 +63,8 @@ pub fn octets_from_text(text: &str) -> Vec<u8> {
     octets
 }
 
-/// Returns whether a character affects the display of the text around it: a control character of ASCII or Latin-1, a line or
-/// paragraph separator (U+2028, U+2029), or a mark that changes the direction of writing (Unicode Standard Annex #9 §2).
+/// Returns whether a character affects the display of the text around it: an ASCII or Latin-1 control character, a line or paragraph
+/// separator (U+2028, U+2029), or a mark that changes the direction of writing (Unicode Standard Annex #9 §2).
 pub fn is_unprintable(character: char) -> bool {
     let is_mark = matches!(
         character,

@@ -22,7 +22,7 @@ impl Destination {
     /// Resolves a path to its destination.
     ///
     /// # Errors
-    /// Fails if the path leads to a folder, if the folder of the file does not exist, or if there are too many links.
+    /// Fails if the path leads to a folder, if the file's folder does not exist, or if there are too many links.
     pub(super) fn of(path: &Path) -> Result<Self, Error> {
         let mut at = path.to_owned();
         for _ in 0..=MAX_LINKS {

@@ -46,7 +46,7 @@ impl Draft {
     }
 
     /// Creates a draft that is useless unless it is finished. Its name is `.NAME.draft`. The caller holds the
-    /// [`Lock`](super::Lock) of the target or of its folder, so an existing draft was left by a killed process and is
+    /// [`Lock`](super::Lock) on the target or on its folder, so an existing draft was left by a killed process and is
     /// removed.
     ///
     /// # Errors
@@ -57,7 +57,7 @@ impl Draft {
         Ok(Self::of(file, path, target))
     }
 
-    /// Removes a hidden draft that a killed process has left. The caller holds the lock of the target.
+    /// Removes a hidden draft that a killed process left behind. The caller holds the lock on the target.
     ///
     /// # Errors
     /// Fails if the draft cannot be removed.
@@ -96,8 +96,8 @@ impl Draft {
     /// written to the disk. Returns the open file, which is now the target.
     ///
     /// # Errors
-    /// [`Error::Exists`] for [`Existing::Refuse`] if the target is not empty, or errors from the operating system. If
-    /// the draft cannot replace the target, it is kept, and the error contains its path.
+    /// [`Error::Exists`] if `existing` is [`Existing::Refuse`] and the target is not empty, or errors from the
+    /// operating system. If the draft cannot replace the target, it is kept, and the error contains its path.
     pub fn persist(self, existing: Existing, sync: bool) -> Result<File, Error> {
         let Self { file, path, target } = self;
         let unwritable = Error::unwritable(&target);

@@ -13,7 +13,7 @@ use super::{Draft, Error, Existing, Lock, sync_folder};
 #[derive(Debug)]
 pub struct Growing {
     path: PathBuf,
-    /// The lock of the file; `None` for a stream.
+    /// The lock on the file; `None` for a stream.
     lock: Option<Lock>,
     file: Option<File>,
     /// Whether the existing contents are removed when the first octet is written.
@@ -162,7 +162,7 @@ impl Growing {
         }
     }
 
-    /// Returns a second handle of the file, which another thread can sync. Returns `None` for a stream and for a file
+    /// Returns a second handle to the file, which another thread can sync. Returns `None` for a stream and for a file
     /// that does not exist.
     ///
     /// # Errors

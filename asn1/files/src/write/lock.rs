@@ -3,7 +3,7 @@
 //! A lock on the file itself would be lost when the file is replaced by renaming, and would be impossible before the
 //! file exists. Therefore the lock is held on a second file in the same folder, `.NAME.lock`, which is removed when the
 //! lock is released. If the file itself exists, it is locked too, because other processes may open it by another name.
-//! Both locks end with the process, even if the process is killed.
+//! Both locks are released when the process ends, even if it is killed.
 
 use std::ffi::OsString;
 use std::fs::{self, File, TryLockError};
@@ -123,7 +123,7 @@ impl Drop for Lock {
     }
 }
 
-/// Releases the lock of a file that is about to be closed. Closing the file alone would not be enough while a child
+/// Releases the lock on a file that is about to be closed. Closing the file alone would not be enough while a child
 /// process that is just being started still shares it.
 pub(super) fn release(file: &File) {
     // A failure only means that locks are not supported.

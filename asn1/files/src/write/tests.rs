@@ -193,7 +193,7 @@ fn audit_a3_one_run_writes_and_the_other_is_refused() {
     has(&folder, &[("y.mrc", "y")]);
 }
 
-/// A process that is being started shares the open files of its parent for a moment, as a second handle does.
+/// A second handle stands in for a process that is being started, which briefly shares its parent's open files.
 #[test]
 fn audit_a3_a_lock_ends_even_if_the_open_file_is_shared() {
     let (_guard, folder) = folder();

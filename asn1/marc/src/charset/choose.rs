@@ -26,7 +26,7 @@ pub enum Reason {
     Named,
     /// Some octets are above 0x7F, and every field is valid UTF-8, which text in another set hardly ever is.
     ValidUtf8,
-    /// Leader position 9 of MARC 21 declares the set: `a` for UTF-8, blank for MARC-8.
+    /// MARC 21 leader position 9 declares the set: `a` for UTF-8, blank for MARC-8.
     Leader,
     /// Leader position 9 has this octet, which MARC 21 does not define; MARC-8 is assumed.
     UnknownLeader(u8),

@@ -1,5 +1,5 @@
-//! Combining marks: library sets put them before their character, and Unicode puts them after it (MARC 21 Specifications,
-//! Character Sets; ISO 5426 §5). The two halves of a ligature or double tilde become one double mark of Unicode.
+//! Combining marks: library sets put them before their character, and Unicode puts them after it (MARC 21 Specifications, Character Sets;
+//! ISO 5426 §5). The two halves of a ligature or double tilde become one Unicode double mark.
 
 use std::borrow::Cow;
 
@@ -11,9 +11,9 @@ pub(super) const LIGATURE_LEFT: char = '\u{FE20}';
 const LIGATURE_RIGHT: char = '\u{FE21}';
 const TILDE_LEFT: char = '\u{FE22}';
 const TILDE_RIGHT: char = '\u{FE23}';
-/// The double mark of Unicode for a ligature: a tie over two characters.
+/// Unicode's double mark for a ligature: a tie over two characters.
 pub(super) const LIGATURE: char = '\u{361}';
-/// The double mark of Unicode for a tilde over two characters.
+/// Unicode's double mark for a tilde over two characters.
 pub(super) const DOUBLE_TILDE: char = '\u{360}';
 
 /// The base that is given to marks at the end of the text, where no character follows them (Unicode §7.9).
@@ -23,7 +23,7 @@ pub(super) const BLANK_BASE: char = '\u{A0}';
 #[derive(Debug)]
 pub(super) struct Composer {
     text: String,
-    /// The marks of the next character, in the order in which they were added.
+    /// The marks for the next character, in the order in which they were added.
     waiting: Vec<char>,
     /// The left half of a double mark over the last character, and its offset in the text.
     open: Option<(char, usize)>,
@@ -34,7 +34,7 @@ pub(super) struct Composer {
 }
 
 impl Composer {
-    /// Creates an empty text with the given capacity in octets.
+    /// Creates a composer without text, with the given capacity in octets.
     pub(super) fn with_capacity(octets: usize, shared_left: bool) -> Self {
         Composer {
             text: String::with_capacity(octets),
@@ -148,7 +148,8 @@ pub(super) fn composed(text: &str) -> Cow<'_, str> {
 mod tests {
     use super::*;
 
-    /// Checks a composed text. In `input`, capital letters represent bases and all other characters represent marks.
+    /// Composes `input` and checks the resulting text. In `input`, capital letters represent bases and all other characters represent
+    /// marks.
     fn check(input: &str, shared_left: bool, text: &str) {
         let mut composer = Composer::with_capacity(8, shared_left);
         for character in input.chars() {

@@ -13,7 +13,7 @@ use crate::corpus::{files, records};
 use crate::iso2709;
 use crate::marcline;
 
-/// Returns the character set of a file, by the name that yaz-marcdump uses.
+/// Returns yaz-marcdump's name for the character set of a file.
 fn set_of(file: &Path) -> &'static str {
     match file.file_stem().and_then(|stem| stem.to_str()) {
         Some("loc-original-charsets") => "marc8",
@@ -72,8 +72,8 @@ fn text_is_that_of_yaz_marcdump() {
     eprintln!("{compared} records compared with yaz-marcdump");
 }
 
-/// Tests that every record in MARC-8 and ISO 5426 converts back to the same octets in every field and the same
-/// leader.
+/// Tests that every record in MARC-8 or ISO 5426 has the same leader, and the same octets in every field, after
+/// conversion to UTF-8 and back.
 #[test]
 fn octets_come_back() {
     let mut same = 0;

@@ -1,6 +1,6 @@
-//! The character set of danMARC2 (defined by DBC; compatible with yaz-iconv): ISO 8859-1 with escapes that begin with
-//! `@`. Marks precede their character. A circumflex, for example, is `@0302` in `danmarc`, and the spacing character
-//! `^` in `danmarc2`.
+//! The danMARC2 character set (defined by DBC; compatible with yaz-iconv): ISO 8859-1 with escapes that begin with `@`.
+//! Marks precede their character. A circumflex, for example, is `@0302` in `danmarc`, and the spacing character `^` in
+//! `danmarc2`.
 
 use unicode_normalization::char::compose;
 
@@ -8,7 +8,7 @@ use super::Unencodable;
 use super::combine::Composer;
 use super::problem::{Problem, ProblemKind};
 
-/// The name of the set in a [`Problem`].
+/// The name of this character set in a [`Problem`].
 pub(super) const NAME: &str = "danMARC";
 
 const ESCAPE: u8 = b'@';
@@ -42,8 +42,8 @@ const SHORT: [(u8, char); 5] = [
     (0xC5, '\u{A732}'),
 ];
 
-/// The escapes of `@U` and two hexadecimal digits, which name an octet of an older set. Only the octets that differ
-/// from ISO 8859-1 are listed.
+/// The escapes that consist of `@U` and two hexadecimal digits. The digits name an octet in an older set. Only the
+/// octets that differ from ISO 8859-1 are listed.
 const OLDER: [(u8, char); 18] = [
     (0xA7, '\u{2B9}'),
     (0xAE, '\u{2BC}'),
@@ -122,7 +122,7 @@ fn read(octets: &[u8]) -> Option<(char, usize)> {
         return Some((as_mark(character).unwrap_or(character), 4));
     }
     let character = char::from_u32(hexadecimal(rest.get(..4)?)?)?;
-    // Characters up to U+00FF have octets of their own, so a code of such a character never stands for a mark.
+    // Characters up to U+00FF have octets of their own, so the code for such a character never stands for a mark.
     let mark = as_mark(character).filter(|_| character > '\u{FF}');
     Some((mark.unwrap_or(character), 5))
 }
@@ -217,7 +217,7 @@ fn put_code(character: char, octets: &mut Vec<u8>) {
 mod tests {
     use super::super::Charset;
 
-    /// Tests texts that yaz-iconv reads (in NFC) and writes, some of them from its own tests.
+    /// Tests with text that yaz-iconv reads (in NFC) and writes, some of it from yaz-iconv's own tests.
     #[test]
     fn audit_c4_danmarc_is_read() {
         for (octets, text) in [

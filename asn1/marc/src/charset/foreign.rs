@@ -1,4 +1,4 @@
-//! Converts UTF-8, ISO 8859-1 and the sets of the WHATWG Encoding Standard, and reports each problem with its offset.
+//! Converts UTF-8, ISO 8859-1 and the sets in the WHATWG Encoding Standard, and reports each problem with its offset.
 //! Decoded text is in NFC, because these sets have precomposed letters.
 
 use std::borrow::Cow;

@@ -11,10 +11,10 @@ use super::cluster::{Cluster, Repertoire};
 use super::combine::{BLANK_BASE, Composer, DOUBLE_TILDE, LIGATURE};
 use super::problem::{Problem, ProblemKind};
 
-/// The name of the set in a [`Problem`].
+/// The name of this character set in a [`Problem`].
 pub(super) const NAME: &str = "ISO 5426";
 
-/// The octets and characters of the marks around non-filing characters.
+/// The octets and characters for the marks around non-filing characters.
 const CONTROLS: [(u8, char); 2] = [(0x88, '\u{98}'), (0x89, '\u{9C}')];
 
 /// Decodes one data element. Returns `None` if the text is ASCII and needs no conversion.
@@ -61,8 +61,8 @@ pub(super) fn decode(octets: &[u8], problems: &mut Vec<Problem>) -> Option<(Stri
 /// The octet that begins an escape sequence.
 pub(super) const ESCAPE: u8 = 0x1B;
 
-/// Returns the mark of ISO 6630 that an escape sequence represents. In seven-bit text, ESC H and ESC I stand for 0x88
-/// and 0x89 (ISO 2022 §6.4.3).
+/// Returns the ISO 6630 mark that an escape sequence represents. In seven-bit text, ESC H and ESC I stand for 0x88 and
+/// 0x89 (ISO 2022 §6.4.3).
 pub(super) fn seven_bit_control(first: u8, rest: &[u8]) -> Option<char> {
     match (first, rest.first()) {
         (ESCAPE, Some(b'H')) => Some('\u{98}'),
@@ -75,7 +75,7 @@ fn is_mark(octet: u8) -> bool {
     matches!(octet, 0xC0..=0xDF)
 }
 
-/// Returns the character of an octet above 0x7F.
+/// Returns the character for an octet above 0x7F.
 fn character(octet: u8) -> Option<char> {
     let code = match octet.checked_sub(0xA0) {
         Some(place) => *CODES.get(usize::from(place))?,
@@ -156,12 +156,12 @@ impl Repertoire for Iso5426Encoder {
     }
 }
 
-/// The lowest octet of each character. An umlaut is written as a trema, because ISO 5426 has both and Unicode has one
+/// The lowest octet for each character. An umlaut is written as a trema, because ISO 5426 has both and Unicode has one
 /// character for them.
 static OCTETS: LazyLock<HashMap<char, u8>> = LazyLock::new(|| {
     let mut octets = HashMap::new();
     for octet in 0x80..=0xFF {
-        // ISO 5426 also has a dollar sign, but the dollar sign of ASCII is written instead.
+        // ISO 5426 also has a dollar sign, but the ASCII dollar sign is written instead.
         if let Some(character) = character(octet).filter(|character| !character.is_ascii()) {
             octets.entry(character).or_insert(octet);
         }

@@ -11,7 +11,7 @@ use encoding_rs::{
 
 use super::Charset;
 
-/// The sets of the Encoding Standard that are available as [`Charset::Other`].
+/// The sets from the Encoding Standard that are available as [`Charset::Other`].
 static OTHERS: [&Encoding; 35] = [
     WINDOWS_1250,
     WINDOWS_1251,

@@ -35,7 +35,7 @@ struct GraphicSet {
 }
 
 impl GraphicSet {
-    /// Returns the character of an octet, whose high bit is ignored, and whether the character is a mark.
+    /// Returns the character for an octet, whose high bit is ignored, and whether the character is a mark.
     fn character(&self, octet: u8) -> Option<(char, bool)> {
         let place = usize::from(octet & 0x7F).checked_sub(0x20)?;
         let code = *self.codes.get(place)?;
@@ -102,9 +102,9 @@ struct Sets {
     g1: Option<Working>,
 }
 
-/// The default set of G0.
+/// The default set for G0.
 const ASCII: u8 = b'B';
-/// The default set of G1.
+/// The default set for G1.
 const ANSEL: u8 = b'E';
 
 struct Decoder<'a> {
@@ -152,7 +152,7 @@ impl Decoder<'_> {
         length
     }
 
-    /// Decodes a character of a working set, and returns its length in octets.
+    /// Decodes a character from a working set, and returns its length in octets.
     fn graphic(&mut self, set: Option<Working>, rest: &[u8], offset: usize) -> usize {
         let Some(&first) = rest.first() else {
             return 1;
@@ -174,7 +174,7 @@ impl Decoder<'_> {
         }
     }
 
-    /// Decodes a code of EACC, which has three octets in the same half of the code table. An invalid or truncated code is reported as one
+    /// Decodes an EACC code, which has three octets in the same half of the code table. An invalid or truncated code is reported as one
     /// problem.
     fn east_asian(&mut self, rest: &[u8], offset: usize) -> usize {
         let half = rest.first().copied().unwrap_or_default() & 0x80;
@@ -204,8 +204,8 @@ impl Decoder<'_> {
         length
     }
 
-    /// Carries out an escape sequence: of technique 1, with one octet, for Greek symbols, subscripts and superscripts, or of technique 2
-    /// (ISO 2022).
+    /// Carries out an escape sequence. Technique 1 uses one octet, for Greek symbols, subscripts and superscripts; technique 2 is that of
+    /// ISO 2022.
     fn escape(&mut self, rest: &[u8], offset: usize) -> usize {
         if let Some(control) = seven_bit_control(ESCAPE, rest.get(1..).unwrap_or_default()) {
             self.composer.base(control);

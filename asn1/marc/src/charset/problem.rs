@@ -1,4 +1,4 @@
-//! The problems of a conversion with their positions: damaged text, and characters that a set lacks. Conversion always
+//! The problems in a conversion, with their positions: damaged text, and characters that a set lacks. Conversion always
 //! continues; the caller decides whether a problem matters.
 
 use std::fmt;
@@ -21,7 +21,7 @@ pub enum ProblemKind {
     Unassigned {
         /// The unassigned octets: one octet, or the three octets of an EACC code.
         octets: Vec<u8>,
-        /// The name of the graphic set of MARC-8, or the name of any other character set.
+        /// The name of the MARC-8 graphic set, or of the character set if it is not MARC-8.
         set: &'static str,
     },
     /// Octets that are malformed in the character set; U+FFFD replaces them.
@@ -31,7 +31,7 @@ pub enum ProblemKind {
         /// The name of the character set.
         set: &'static str,
     },
-    /// An escape sequence of MARC-8 that names no known set; U+FFFD replaces the escape character.
+    /// A MARC-8 escape sequence that names no known set; U+FFFD replaces the escape character.
     UnknownEscape,
     /// Combining marks without a character after them; a no-break space becomes their base.
     MarkWithoutBase,

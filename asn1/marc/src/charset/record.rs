@@ -22,7 +22,7 @@ pub struct Converted {
     pub record: MarcRecord,
     /// The set from which the record was converted, and the reason for choosing it.
     pub choice: Choice,
-    /// The problems of the conversion, in the order of the fields; empty if everything was converted.
+    /// The problems in the conversion, in the order of the fields; empty if everything was converted.
     pub problems: Vec<FieldProblem>,
 }
 
@@ -146,10 +146,10 @@ fn mend_tags(fields: &mut [Field]) -> Vec<FieldProblem> {
 
 /// Converts a record to any set. Characters that the set lacks are reported, and replaced according to the options.
 ///
-/// A record that is not in UTF-8 is first converted to UTF-8. The problems of both conversions are reported; the
-/// offsets of the second conversion are offsets in UTF-8. Leader position 9 becomes blank for any set except UTF-8.
-/// UNIMARC 100 $a becomes `0103` for ISO 5426 and blank for every other set, because UNIMARC has no codes for these
-/// sets, so readers of such a record have to know its set.
+/// A record that is not in UTF-8 is first converted to UTF-8. Problems in both conversions are reported; the offsets of
+/// the second conversion are offsets in UTF-8. Leader position 9 becomes blank for any set except UTF-8. UNIMARC 100 $a
+/// becomes `0103` for ISO 5426 and blank for every other set, because UNIMARC has no codes for these sets, so readers
+/// of such a record have to know its set.
 pub fn to_charset(record: &MarcRecord, charset: Charset, options: &Options) -> Converted {
     let mut converted = to_utf8(record, options);
     if charset == Charset::Utf8 {
@@ -168,8 +168,8 @@ pub fn to_charset(record: &MarcRecord, charset: Charset, options: &Options) -> C
     converted
 }
 
-/// Converts each data element of the fields with `element`, except those for which `same` returns true. Fields whose
-/// whole body is the same in both sets are shared, not copied.
+/// Calls `element` to convert each data element of the fields, except fields for which `same` returns true. Fields
+/// whose whole body is the same in both sets are shared, not copied.
 fn convert(
     record: &MarcRecord,
     same: impl Fn(&[u8]) -> bool,
@@ -337,7 +337,7 @@ mod tests {
             ("y0frey50      ba", latin2, "y0frey        ba"),
             ("y0frey50      ba", Charset::Iso5426, "y0frey0103    ba"),
             ("y0frey50      ba", Charset::Utf8, "y0frey50      ba"),
-            // These records declare additional sets, or only blanks.
+            // The next three records declare additional sets, and the last declares only blanks.
             ("y0frey01030205ba", Charset::Utf8, "y0frey50      ba"),
             ("y0frey01030205ba", Charset::Iso5426, "y0frey0103    ba"),
             ("y0frey01030205ba", Charset::Latin1, "y0frey        ba"),

@@ -1,4 +1,4 @@
-//! Character references in MARC-8, such as `&#xXXXX;`, for characters that the sets lack (MARC 21 Specifications,
+//! Character references in MARC-8, such as `&#xXXXX;`, for characters that MARC-8 lacks (MARC 21 Specifications,
 //! Character Sets: Unicode to MARC-8, lossless conversion).
 
 use std::borrow::Cow;

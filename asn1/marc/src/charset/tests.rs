@@ -1,4 +1,4 @@
-//! Tests for every character set: the options, borrowing, and the sets of `encoding_rs`.
+//! Tests for every character set: the options, borrowing, and the sets from `encoding_rs`.
 
 use std::borrow::Cow;
 

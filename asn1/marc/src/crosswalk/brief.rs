@@ -56,7 +56,7 @@ const MARC21_AREAS: &[Label] = &[
 ];
 
 const UNIMARC_HEADING: Label = label("", "700 710 720", "abcdf", Joint::Comma);
-/// The codes of the subfields of an area, each with the punctuation that precedes it.
+/// The subfield codes of an area, each with the punctuation that precedes it.
 type Punctuation = [(u8, &'static str)];
 const UNIMARC_TITLE: &Punctuation = &[
     (b'a', " ; "),

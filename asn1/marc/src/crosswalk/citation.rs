@@ -1,4 +1,4 @@
-//! The data of a citation (title, author, year and identifiers), from MARC 21 and UNIMARC records.
+//! The data for a citation (title, author, year and identifiers), from MARC 21 and UNIMARC records.
 
 use serde_json::{Map, Value};
 
@@ -28,7 +28,7 @@ pub struct Citation {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Identifiers {
-    /// ISBNs of 13 digits (020 $a; in UNIMARC 010 $a).
+    /// 13-digit ISBNs (020 $a; in UNIMARC 010 $a).
     pub isbn: Vec<String>,
     /// ISSNs (022 $a; in UNIMARC 011 $a).
     pub issn: Vec<String>,
@@ -41,8 +41,8 @@ pub struct Identifiers {
 }
 
 impl Citation {
-    /// Returns the citation of a record in UTF-8. Letters and their marks are composed (NFC), because people search for
-    /// the composed form.
+    /// Returns the citation for a record in UTF-8. Letters and their marks are composed (NFC), because people search
+    /// for the composed form.
     pub fn of(record: &MarcRecord) -> Self {
         let unimarc = is_unimarc(record);
         let first = |element| {
@@ -138,14 +138,14 @@ fn texts(record: &MarcRecord, tag: &str) -> impl Iterator<Item = String> {
     fields.map(|subfield| clean(subfield.data))
 }
 
-/// Returns the numbers in a text in their normal forms. A number with a wrong check digit is reduced to its digits.
+/// Returns the numbers in text in their normal forms. A number with a wrong check digit is reduced to its digits.
 fn normals(kind: NumberKind, text: &str) -> Vec<String> {
     let found = numbers(kind, text).into_iter();
     found.map(|number| number.normal).collect()
 }
 
-/// Returns the numbers in a text in the form in which they are shown: valid numbers in their normal form, others as
-/// written. If no number is recognised, the text is returned without its qualifier.
+/// Returns the numbers in text as they are shown: valid numbers in their normal form, others as written. If no number
+/// is recognised, the text is returned without its qualifier.
 fn shown(kind: NumberKind, text: &str) -> Vec<String> {
     let found: Vec<String> = numbers(kind, text)
         .into_iter()
@@ -164,8 +164,8 @@ fn shown(kind: NumberKind, text: &str) -> Vec<String> {
     }
 }
 
-/// Returns the text before a qualifier or a price. Returns an empty text if there is no digit before them, for example
-/// because there is only a qualifier.
+/// Returns the text before a qualifier or a price. Returns an empty string if there is no digit before them, for
+/// example because there is only a qualifier.
 fn unqualified(text: &str) -> String {
     let number = text
         .split(['(', ':', ';'])
@@ -180,7 +180,7 @@ fn unqualified(text: &str) -> String {
     }
 }
 
-/// Returns the texts that are not empty, without duplicates.
+/// Returns the non-empty texts, without duplicates.
 fn distinct(texts: impl Iterator<Item = String>) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for text in texts {
@@ -191,7 +191,7 @@ fn distinct(texts: impl Iterator<Item = String>) -> Vec<String> {
     all
 }
 
-/// Returns the first number of four digits in a date such as `c1813.` or `[1995-1998]`.
+/// Returns the first four-digit number in a date such as `c1813.` or `[1995-1998]`.
 fn year(text: &str) -> Option<u16> {
     let mut runs = text.split(|character: char| !character.is_ascii_digit());
     runs.find(|run| run.len() == 4)?.parse().ok()

@@ -1,5 +1,5 @@
-//! Converts records of MODS 3 and Dublin Core to MARC 21, so that citations and table columns can be made from them as from MARC records.
-//! The result is not suitable for catalogues: data that a citation does not need is left out.
+//! Converts MODS 3 and Dublin Core records to MARC 21, so that citations and table columns can be made from them as from MARC records. The
+//! result is not suitable for catalogues: data that a citation does not need is left out.
 
 use quick_xml::escape::resolve_xml_entity;
 use quick_xml::events::{BytesStart, Event};
@@ -13,8 +13,8 @@ use crate::text::without_separators;
 const MAX_ELEMENTS: usize = 20_000;
 const MAX_DEPTH: usize = 64;
 
-/// Converts a document with a record of MODS 3 or Dublin Core (also in the forms of SRU and OAI-PMH) to MARC 21 in UTF-8. Returns `None` if
-/// the document does not contain such a record, is not well-formed, has more than 20,000 elements, or nests elements more than 64 deep.
+/// Converts a document that contains a MODS 3 or Dublin Core record (also as wrapped by SRU or OAI-PMH) to MARC 21 in UTF-8. Returns `None`
+/// if the document does not contain such a record, is not well-formed, has more than 20,000 elements, or nests elements more than 64 deep.
 pub fn described_in_xml(document: &[u8]) -> Option<MarcRecord> {
     let root = Element::read(std::str::from_utf8(document).ok()?)?;
     let mut description = Description::default();
@@ -137,7 +137,7 @@ impl Element {
     }
 }
 
-/// Returns the text without the separators of ISO 2709, which would change the structure of the record.
+/// Returns the text without the ISO 2709 separators, which would change the structure of the record.
 fn plain(text: String) -> String {
     without_separators(&text, "\u{FFFD}").unwrap_or(text)
 }
@@ -164,7 +164,7 @@ impl Description {
         self.fields.iter().any(|field| field.tag.0 == *tag)
     }
 
-    /// Reads the elements of Dublin Core (DCMES 1.1) within an element.
+    /// Reads the Dublin Core elements (DCMES 1.1) within an element.
     fn dublin_core(&mut self, parent: &Element) {
         for element in &parent.children {
             let is_core = parent.name == "dc"
@@ -203,8 +203,8 @@ impl Description {
         }
     }
 
-    /// Adds a number of the publication. Its kind is `kind` or, if that is empty, is recognised from the text, as in
-    /// `urn:isbn:0141439513`. `code` is the code of the subfield.
+    /// Adds a number for the publication. Its kind is `kind` or, if that is empty, is recognised from the text, as in
+    /// `urn:isbn:0141439513`. `code` is the subfield code.
     fn identifier(&mut self, kind: &str, text: String, code: &str) {
         let (kind, text) = match kind {
             "" => {
@@ -401,7 +401,7 @@ impl Description {
     }
 }
 
-/// Returns whether a name of MODS may be the main entry: it has no role, or the role of an author.
+/// Returns whether a MODS name may be the main entry: it has no role, or the role of an author.
 fn is_creator(name: &Element) -> bool {
     let terms = name.all("role").flat_map(|role| role.all("roleTerm"));
     let mut terms = terms
@@ -444,7 +444,7 @@ fn is_uri(text: &str) -> bool {
     scheme.is_some_and(|scheme| scheme.bytes().all(is_of_scheme))
 }
 
-/// Returns leader/06 for a type of the DCMI Type Vocabulary.
+/// Returns leader/06 for a type from the DCMI Type Vocabulary.
 fn dcmi_type(text: &str) -> Option<u8> {
     Some(match text {
         "Text" => b'a',

@@ -1,4 +1,4 @@
-//! Labels with the fields that belong to them, and the rules for joining subfields. The crosswalks of MARC 21 and
+//! Labels with the fields that belong to them, and the rules for joining subfields. The crosswalks from MARC 21 and
 //! UNIMARC use them. Fields in another script (880) belong to the labels of the fields they are linked to.
 
 use crate::charset::unimarc_sets;
@@ -169,7 +169,7 @@ pub(crate) fn is_placeholder(text: &str) -> bool {
         .is_some_and(|rest| rest.chars().all(is_mark))
 }
 
-/// Returns whether the octets have control characters that are neither white space nor marks of non-filing words.
+/// Returns whether the octets have control characters that are neither white space nor marks around non-filing words.
 pub(crate) fn has_controls(octets: &[u8]) -> bool {
     may_have_controls(octets)
         && String::from_utf8_lossy(octets).chars().any(|character| {

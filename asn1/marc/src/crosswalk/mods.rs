@@ -1,5 +1,5 @@
-//! Converts a MARC record to MODS 3, from the elements that it has in common with Dublin Core (MODS User Guidelines,
-//! version 3). Fields are mapped in the same way as in [`dublin_core`](super::dublin_core).
+//! Converts a MARC record to MODS 3, limited to the elements that MODS has in common with Dublin Core (MODS User
+//! Guidelines, version 3). Fields are mapped in the same way as in [`dublin_core`](super::dublin_core).
 
 use super::described::kind_of_number;
 use super::dublin_core::{coded_date, elements};
@@ -59,7 +59,7 @@ pub fn to_mods(record: &MarcRecord) -> String {
     text
 }
 
-/// Writes an element of Dublin Core as elements of MODS.
+/// Writes a Dublin Core element as MODS elements.
 fn element(text: &mut String, name: &str, value: &str) {
     match name {
         "title" => put(text, &["titleInfo", "title"], value),

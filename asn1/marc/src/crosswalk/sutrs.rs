@@ -48,7 +48,7 @@ pub fn sutrs_text(record: &MarcRecord) -> String {
     text
 }
 
-/// Labels of MARC 21 (Bibliographic, 2XX to 8XX), in the order of the lines.
+/// Labels for MARC 21 (Bibliographic, 2XX to 8XX), in the order of the lines.
 #[rustfmt::skip]
 const MARC21: &[Label] = &[
     label("Title", "245", "abfgknps", Joint::Blank),
@@ -75,7 +75,7 @@ const MARC21: &[Label] = &[
     label("Identifier", "001", "", Joint::Blank),
 ];
 
-/// Labels of UNIMARC (Bibliographic, blocks 0 to 8), in the same order as those of MARC 21.
+/// Labels for UNIMARC (Bibliographic, blocks 0 to 8), in the same order as those of MARC 21.
 #[rustfmt::skip]
 const UNIMARC: &[Label] = &[
     label("Title", "200", "aehicd", Joint::Comma),

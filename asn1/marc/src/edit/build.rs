@@ -1,4 +1,4 @@
-//! Creates fields and records from text, which is checked.
+//! Creates fields and records from text, and checks the text.
 
 use super::{EditError, field, make_utf8};
 use crate::record::{Field, Leader, MarcRecord, Tag};
@@ -6,7 +6,7 @@ use crate::record::{Field, Leader, MarcRecord, Tag};
 impl TryFrom<&str> for Tag {
     type Error = EditError;
 
-    /// Parses three digits or capital letters. `000` and `LDR` are refused, because they are names of the leader.
+    /// Parses three digits or capital letters. `000` and `LDR` are refused, because they name the leader.
     fn try_from(text: &str) -> Result<Self, EditError> {
         let is_tag = |octet: u8| octet.is_ascii_digit() || octet.is_ascii_uppercase();
         let is_leader = matches!(text, "LDR" | "000");

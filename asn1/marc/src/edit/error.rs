@@ -22,7 +22,7 @@ pub enum EditError {
     /// The text does not consist of indicators (MARC 21 Specifications for Record Structure).
     #[error("{0:?} is not a pair of indicators: each is a digit, a small letter, | or a blank")]
     Indicators(String),
-    /// The text is not a subfield code, or does not have the length of codes that the leader states.
+    /// The text is not a subfield code, or does not have the code length that the leader states.
     #[error(
         "{code:?} is not a subfield code: its length is {length}, and it has no blanks or control characters"
     )]
@@ -32,7 +32,7 @@ pub enum EditError {
         /// The length of a code in characters: [`Leader::code_length`](crate::Leader::code_length).
         length: usize,
     },
-    /// The text has a control character of ASCII, such as a separator of ISO 2709 or a line end.
+    /// The text has an ASCII control character, such as an ISO 2709 separator or a line end.
     #[error("the text of {place} has the control character U+{:04X}", u32::from(*.character))]
     Control {
         /// The field or subfield: `001`, `245$a`.
@@ -40,7 +40,7 @@ pub enum EditError {
         /// The first such character.
         character: char,
     },
-    /// The octets of a field contain a terminator of ISO 2709.
+    /// The octets of a field contain an ISO 2709 terminator.
     #[error("field {0} has a terminator of ISO 2709 in its text")]
     Separator(Tag),
     /// The field is a control field, which has neither indicators nor subfields.

@@ -75,7 +75,7 @@ impl<'a> FieldMut<'a> {
     /// Adds a subfield at the end.
     ///
     /// # Errors
-    /// The errors of [`FieldMut::set`].
+    /// The same errors as [`FieldMut::set`].
     pub fn push(&mut self, code: &str, text: &str) -> Result<&mut Self, EditError> {
         self.check_subfield(code, text)?;
         self.take_characters_of(text.as_bytes())?;
@@ -90,7 +90,7 @@ impl<'a> FieldMut<'a> {
     /// Removes all subfields with this code. Returns whether any subfield was removed.
     ///
     /// # Errors
-    /// [`EditError::NoSubfield`] if no other subfield would be left ([`MarcRecord::remove`] removes such fields),
+    /// [`EditError::NoSubfield`] if no other subfield would be left ([`MarcRecord::remove`] deletes the field instead),
     /// [`EditError::ControlField`], [`EditError::BareText`], and [`EditError::Code`].
     pub fn remove(&mut self, code: &str) -> Result<bool, EditError> {
         self.check_subfield(code, "")?;
@@ -116,7 +116,7 @@ impl<'a> FieldMut<'a> {
     /// Replaces all subfields.
     ///
     /// # Errors
-    /// The errors of [`FieldMut::set`], and [`EditError::NoSubfield`].
+    /// The same errors as [`FieldMut::set`], and [`EditError::NoSubfield`].
     pub fn set_subfields<C, V>(
         &mut self,
         subfields: impl IntoIterator<Item = (C, V)>,
@@ -257,8 +257,8 @@ pub(super) fn check_indicators(indicators: &str, count: usize) -> Result<(), Edi
     Ok(())
 }
 
-/// Returns whether a subfield can be written with this code: a printable ASCII character other than a blank (MARC 21), or one of
-/// the letters of danMARC2. Any other letter has several octets, of which other programs take the first for the code.
+/// Returns whether a subfield can be written with this code: a printable ASCII character other than a blank (MARC 21), or one of the
+/// danMARC2 letters. Any other letter has several octets, of which other programs take the first for the code.
 pub fn is_code(code: &str) -> bool {
     let is_one = |letter: char| letter.is_ascii_graphic() || "æøå".contains(letter);
     !code.is_empty() && code.chars().all(is_one)
@@ -273,8 +273,8 @@ fn check_code(code: &str, length: usize) -> Result<(), EditError> {
     Ok(())
 }
 
-/// Checks the text of a subfield, or of a control field. The control characters of Latin-1 are allowed, because records use some of them as
-/// marks, for example around non-filing words.
+/// Checks the text of a subfield, or of a control field. Latin-1 control characters are allowed, because records use some of them as marks,
+/// for example around non-filing words.
 pub(super) fn check_text(tag: Tag, code: Option<&str>, text: &str) -> Result<(), EditError> {
     match text.chars().find(char::is_ascii_control) {
         None => Ok(()),

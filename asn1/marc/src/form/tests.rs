@@ -1,4 +1,4 @@
-//! Tests of the remarks of each form: unchanged text, a leader of 24 characters, and separators in text.
+//! Tests for the remarks that each form returns: unchanged text, a leader of 24 characters, and separators in text.
 
 use super::*;
 use crate::charset::{Options, to_utf8};

@@ -21,7 +21,7 @@ pub fn split(octets: Bytes) -> Split {
     }
 }
 
-/// The iterator of [`split`].
+/// The iterator that [`split`] returns.
 #[derive(Clone, Debug)]
 pub struct Split {
     offset: usize,
@@ -71,7 +71,7 @@ pub(crate) fn filler(octets: &[u8]) -> usize {
     }
 }
 
-/// The byte order mark of UTF-8, which occurs between records in concatenated files.
+/// The UTF-8 byte order mark, which occurs between records in concatenated files.
 pub(crate) const BYTE_ORDER_MARK: &[u8] = "\u{FEFF}".as_bytes();
 
 /// The number of octets, counted from a leader, that suffice to decide whether a record begins with this leader.
@@ -139,8 +139,8 @@ fn is_followed_by_a_record(octets: &[u8], place: usize) -> bool {
 /// Returns whether another record begins at `place`, where five digits were found. `stated` is the length in the leader
 /// of `octets`.
 ///
-/// Text may look like a leader, but hardly like a leader and its directory, so both are checked. At the stated end,
-/// less evidence is enough.
+/// Text may look like a leader, but hardly ever like a leader followed by its directory, so both are checked. At the
+/// stated end, less evidence is enough.
 fn begins_record(octets: &[u8], place: usize, stated: Option<usize>) -> bool {
     let Some((before, record)) = octets.split_at_checked(place) else {
         return false;

@@ -132,7 +132,7 @@ fn wrong_lengths_and_addresses() {
     );
 }
 
-/// Reads a record with these subfields, whose leader states this length of codes. Returns the codes of the second
+/// Reads a record that has these subfields and whose leader states this code length. Returns the codes of the second
 /// field, and the repairs.
 fn codes(position_11: &str, subfields: &str) -> (Vec<String>, Vec<String>) {
     let mut record = MarcRecord {
@@ -441,7 +441,7 @@ fn audit_r_a8_numbers_without_room() {
     ] {
         let octets = unchecked(fields);
         check_unchecked(&octets, fields, is_long);
-        // Two such records, one after the other.
+        // Two of these unchecked records, one after the other.
         let two = [&octets[..], &octets].concat();
         let all: Vec<Bytes> = split(two.into()).collect();
         assert_eq!(all.len(), 2);

@@ -22,7 +22,7 @@ pub(super) enum Json {
 pub(super) struct Members(pub(super) Vec<(String, Json)>);
 
 impl Json {
-    /// Replaces the separators of ISO 2709 in all names and texts; returns `true` if there were any. In names, the
+    /// Replaces the ISO 2709 separators in all names and strings; returns `true` if there were any. In names, the
     /// replacement is one octet.
     pub(super) fn replace_separators(&mut self) -> bool {
         let replace = |text: &mut String, stand_in| {

@@ -1,4 +1,4 @@
-//! Tests of MARC-in-JSON.
+//! Tests for MARC-in-JSON.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The elements around a record in a saved response of SRU or OAI-PMH, where the record is escaped or encoded.
+//! The elements around a record in a saved SRU or OAI-PMH response, where the record is escaped or encoded.
 
 use quick_xml::escape::resolve_xml_entity;
 use quick_xml::events::Event;

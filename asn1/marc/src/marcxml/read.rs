@@ -47,14 +47,14 @@ pub enum MarcXmlError {
     },
 }
 
-/// Reads the first record of an XML text, whatever surrounds it.
+/// Reads the first record in XML text, whatever surrounds it.
 ///
-/// White space in text is kept. A separator of ISO 2709 in text cannot be kept: U+FFFD replaces it, which counts as a loss. The following
-/// are repaired, each with a remark: a leader that is not 24 octets long is padded with blanks or truncated; a missing or empty indicator
-/// and a missing code become blanks; an `&` that does not begin a reference is kept as text; a field without a tag of three octets is left
-/// out; and elements and text outside the schema are ignored. Missing indicators, a lone `&` and foreign elements are not losses;
-/// everything else is a loss, such as text in a foreign element of a field, a missing leader, or a subfield without a code. Text in a
-/// single subfield with an empty code becomes text without a subfield, which is how [`super::to_xml`] writes it.
+/// White space in text is kept. An ISO 2709 separator in text cannot be kept: U+FFFD replaces it, which counts as a loss. The following are
+/// repaired, each with a remark: a leader that is not 24 octets long is padded with blanks or truncated; a missing or empty indicator and a
+/// missing code become blanks; an `&` that does not begin a reference is kept as text; a field without a tag of three octets is left out;
+/// and elements and text outside the schema are ignored. Missing indicators, a lone `&` and foreign elements are not losses; everything
+/// else is a loss, such as text in a foreign element of a field, a missing leader, or a subfield without a code. Text in a single subfield
+/// with an empty code becomes text without a subfield, which is how [`super::to_xml`] writes it.
 ///
 /// # Errors
 /// [`MarcXmlError`] for text that is not well-formed up to the end of the record, or that does not hold a record.
@@ -334,7 +334,7 @@ impl Builder {
 
     /// Puts a delimiter and a blank code before the text of a first subfield with an empty code, because another subfield follows, and the
     /// text would otherwise be read as indicators. If the field already has the maximum number of indicators, the text cannot be read as
-    /// one and is not changed.
+    /// another indicator, and is not changed.
     fn separate_bare_text(&mut self) {
         let place = self.bare.take();
         if let Some(place) = place.filter(|place| *place < INDICATORS.len()) {

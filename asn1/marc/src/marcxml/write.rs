@@ -1,4 +1,4 @@
-//! Writes a record as a `record` element of MARC 21 slim or MarcXchange, with one line for each field or subfield. Text
+//! Writes a record as a `record` element in MARC 21 slim or MarcXchange, with one line for each field or subfield. Text
 //! is not changed.
 
 use super::{INDICATORS, XmlText};
@@ -193,8 +193,8 @@ impl Writer {
         self.text.push_str("  </datafield>\n");
     }
 
-    /// Adds a note on the first indicator that the schema of MARC 21 slim does not allow, such as the fill character. The indicator is
-    /// kept, because programs read it anyway.
+    /// Adds a note on the first indicator that the MARC 21 slim schema does not allow, such as the fill character. The indicator is kept,
+    /// because programs read it anyway.
     fn note_indicator(&mut self, octets: &[u8]) {
         let is_known = |octet: &u8| matches!(octet, b'0'..=b'9' | b'a'..=b'z' | b' ');
         if self.dialect == Dialect::Slim && !self.is_odd && !octets.iter().all(is_known) {

@@ -1,5 +1,5 @@
-//! Mnemonics of MARCMaker 2.5 (Library of Congress, Text-to-MARC 21 Character Conversion Table, 2003), with the MARC-8 codes of
-//! that table. Approximations, such as `--` for `{mdash}`, are left out.
+//! MARCMaker 2.5 mnemonics (Library of Congress, Text-to-MARC 21 Character Conversion Table, 2003), with the MARC-8 codes from that table.
+//! Approximations, such as `--` for `{mdash}`, are left out.
 
 use crate::charset::Charset;
 use crate::text::hexadecimal;

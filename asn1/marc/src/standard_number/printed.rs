@@ -1,4 +1,4 @@
-//! Finds the numbers in a text as catalogues, publishers and people write them: `ISBN 0-306-40615-2 (pbk.) : $9.95`,
+//! Finds numbers in text as catalogues, publishers and people write them: `ISBN 0-306-40615-2 (pbk.) : $9.95`,
 //! `urn:isbn:0306406152`, `(OCoLC)ocm00012345`, several after `;` or a space.
 
 use super::{Isbn, Issn, check_digits, lccn, oclc_number};
@@ -13,13 +13,13 @@ pub enum NumberKind {
     Issn,
     /// Library of Congress Control Number.
     Lccn,
-    /// Control number of OCLC, with a prefix that identifies it as one.
+    /// OCLC control number, with a prefix that identifies it as such.
     Oclc,
-    /// Number of a bar code: EAN of 13 or 8 digits, UPC of 12 digits (ISO/IEC 15420).
+    /// Bar code number: 13- or 8-digit EAN, 12-digit UPC (ISO/IEC 15420).
     Ean,
 }
 
-/// A number in a text.
+/// A number found in text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PrintedNumber<'t> {
@@ -36,10 +36,10 @@ pub struct PrintedNumber<'t> {
 const MAX_NUMBERS: usize = 20;
 const MAX_OCTETS: usize = 4096;
 
-/// Returns the valid numbers of a kind in a text, in order and without duplicates. If there are none, returns the first
+/// Returns the valid numbers of a kind in text, in order and without duplicates. If there are none, returns the first
 /// number with a wrong check digit.
 ///
-/// Labels, qualifiers, prices and marks around a number are skipped. Of a long text, only the beginning is read.
+/// Labels, qualifiers, prices and marks around a number are skipped. If the text is long, only its beginning is read.
 pub fn numbers(kind: NumberKind, text: &str) -> Vec<PrintedNumber<'_>> {
     let text = begin(text);
     let found = match kind {
@@ -64,7 +64,7 @@ pub fn numbers(kind: NumberKind, text: &str) -> Vec<PrintedNumber<'_>> {
     distinct
 }
 
-/// Returns the beginning of a text, at most [`MAX_OCTETS`].
+/// Returns the beginning of the text, at most [`MAX_OCTETS`].
 fn begin(text: &str) -> &str {
     let mut ends = (0..=MAX_OCTETS.min(text.len())).rev();
     ends.find_map(|end| text.get(..end)).unwrap_or_default()
@@ -78,7 +78,7 @@ fn issn(text: &str) -> Option<String> {
     Issn::parse(text).map(|issn| issn.to_string())
 }
 
-/// Returns the 13 or 8 digits of a bar code with a correct check digit; a UPC of 12 digits gets a leading zero.
+/// Returns the 13 or 8 digits of a bar code with a correct check digit; a 12-digit UPC gets a leading zero.
 fn ean(text: &str) -> Option<String> {
     let digits = check_digits(text, 13)?;
     let is_decimal = digits.iter().all(|digit| *digit < 10);
@@ -157,8 +157,8 @@ fn checked<'t>(
 /// The maximum number of groups of digits in a number: 978-0-306-40615-7 with spaces has five.
 const MAX_GROUPS: usize = 6;
 
-/// Returns the runs of characters in a text that may be parts of numbers. If a run continues a word that is not a
-/// label, its first group is left out.
+/// Returns the runs of characters in text that may be parts of numbers. If a run continues a word that is not a label,
+/// its first group is left out.
 fn runs(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = 0;
     std::iter::from_fn(move || {
@@ -182,7 +182,7 @@ fn runs(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Returns whether a text ends with the name of a kind of number.
+/// Returns whether text ends with the name of a kind of number.
 fn is_label(text: &str) -> bool {
     ["isbn", "issn", "ean", "sbn"].iter().any(|label| {
         let start = text.len().checked_sub(label.len());
@@ -228,7 +228,7 @@ fn bare(text: &str) -> &str {
     text.trim_matches(super::is_ignored)
 }
 
-/// Returns the numbers in the parts of a text between `;`, `|` and commas, or else in its words.
+/// Returns the numbers in the parts of the text between `;`, `|` and commas, or else in its words.
 fn parts<'t>(
     text: &'t str,
     read: &dyn Fn(&'t str) -> Option<(&'t str, String)>,
@@ -249,8 +249,8 @@ fn parts<'t>(
     found
 }
 
-/// Returns an LCCN without its label, the prefix `(DLC)` of 035, or the URL that the Library of Congress assigns to
-/// it.
+/// Returns an LCCN without its label, the prefix `(DLC)` used in 035, or the URL that the Library of Congress assigns
+/// to it.
 fn lccn_of(text: &str) -> Option<(&str, String)> {
     let text = text.trim();
     let unlabelled = strip_label(text);

@@ -1,4 +1,4 @@
-//! Detects the form of an input from its first octets or the name of its file.
+//! Detects the form of an input from its first octets or its file name.
 
 use std::io;
 

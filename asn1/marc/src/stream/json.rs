@@ -136,8 +136,8 @@ impl ObjectScan {
     /// the octets do not contain the end.
     fn run(&mut self, octets: &[u8]) -> Option<(usize, Option<&'static str>)> {
         while let Some(&octet) = octets.get(self.index) {
-            // Another record begins here, so this record was cut off. Within a string, the quotes of the other record would be
-            // escaped.
+            // If another record begins here, the record being read was cut off. The brace cannot be text in a string, because quotes after
+            // it would then be escaped.
             if octet == b'{' && self.index > 0 {
                 let reason = if self.in_string {
                     "an unclosed string"

@@ -122,7 +122,7 @@ fn compressed_inputs_are_refused() {
     }
 }
 
-/// Checks a template, in which `WHOLE` is replaced by a sound record taken from a document of the form.
+/// Checks a template, in which `WHOLE` is replaced by a sound record taken from a document in the form.
 fn damaged(form: InputForm, output: Form, template: &str, expected: &[&str]) {
     let mut whole = Vec::new();
     output.write(&record("x"), &mut whole).expect("short");

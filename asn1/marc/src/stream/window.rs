@@ -15,7 +15,7 @@ pub const GUESS_OCTETS: usize = 1024;
 /// The number of octets to read at once.
 const CHUNK: usize = 64 * 1024;
 
-/// The octets held of an input, and their offset in the input.
+/// The octets of an input that are in memory, and their offset in the input.
 pub(super) struct Window<R> {
     input: R,
     held: BytesMut,

@@ -6,7 +6,7 @@ use crate::form::{Form, WriteError};
 use crate::record::MarcRecord;
 use crate::remarks::Remarks;
 
-/// Writes records as one document of a form, one at a time: the counterpart of [`RecordReader`](super::RecordReader).
+/// Writes records as one document in a form, one at a time: the counterpart of [`RecordReader`](super::RecordReader).
 ///
 /// The document is complete when [`finish`](RecordWriter::finish) returns. Text forms need records in UTF-8, as
 /// returned by [`charset::to_utf8`](crate::charset::to_utf8); otherwise, remarks report the losses.
@@ -45,7 +45,7 @@ impl<W: Write> RecordWriter<W> {
     /// Writes one record. Returns remarks as [`Form::write`] does.
     ///
     /// # Errors
-    /// [`RecordWriterError`]. After an error of the output, the document is damaged.
+    /// [`RecordWriterError`]. After an error from the output, the document is damaged.
     pub fn write(&mut self, record: &MarcRecord) -> Result<Remarks, RecordWriterError> {
         let before = if self.is_begun {
             self.form.between()
@@ -63,7 +63,7 @@ impl<W: Write> RecordWriter<W> {
     /// Writes the end of the document, even if no records have been written, and returns the flushed output.
     ///
     /// # Errors
-    /// The errors of the output.
+    /// Errors from the output.
     pub fn finish(mut self) -> io::Result<W> {
         if !self.is_begun {
             self.output.write_all(self.form.begin().as_bytes())?;

@@ -11,7 +11,7 @@ use super::window::{GUESS_OCTETS, MAX_RECORD, RawRecord, Window, find};
 #[derive(Debug, Default)]
 pub(super) struct XmlCutter {
     begun: bool,
-    /// Whether the input is empty or has an element of MARCXML or its wrappers. Any other input is reported as not
+    /// Whether the input is empty or has an element from MARCXML or its wrappers. Any other input is reported as not
     /// MARCXML.
     known: bool,
     /// The state between records.
@@ -135,7 +135,7 @@ struct Outside {
     open: usize,
     /// The value of `open` at the innermost collection, an element that contains records and no text.
     collection: Option<usize>,
-    /// The number of open `record` elements that enclose the records of MARC, as in SRU and OAI-PMH.
+    /// The number of open `record` elements that enclose MARC records, as in SRU and OAI-PMH.
     wrappers: usize,
     /// The number of open `record` elements outside the innermost collection.
     around_collection: usize,
@@ -143,7 +143,7 @@ struct Outside {
     wrapper: u64,
     /// The offset of a `record` element that is still open when its collection ends.
     unclosed: Option<u64>,
-    /// The number of open elements that are documents of records: collections, and answers of SRU and OAI-PMH.
+    /// The number of open elements that are documents of records: collections, and SRU and OAI-PMH responses.
     documents: usize,
 }
 
@@ -309,7 +309,7 @@ struct Markup {
     start: usize,
     end: usize,
     kind: Kind,
-    /// The local name of a tag if it is one of [`NAMES`], or an empty text.
+    /// The local name of a tag if it is one of [`NAMES`], or an empty string.
     name: &'static str,
 }
 

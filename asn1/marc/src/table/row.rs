@@ -1,4 +1,4 @@
-//! The cells of a record: its fields, parts of its citation, elements of Dublin Core, and data about its copies.
+//! The cells of a record: its fields, parts of its citation, Dublin Core elements, and data about its copies.
 
 use super::{Content, CopyCells, NO_VALUE, RowOrigin, SEPARATOR};
 use crate::crosswalk::dublin_core::elements;
@@ -35,7 +35,7 @@ impl TableRow<'_> {
         composed(self.values(content).join(SEPARATOR))
     }
 
-    /// Returns the values of a column that are not empty.
+    /// Returns the non-empty values of a column.
     pub(crate) fn values(&mut self, content: &Content) -> Vec<String> {
         let mut values = match content {
             Content::Named(name) => self.named(name),

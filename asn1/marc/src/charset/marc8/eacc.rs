@@ -7,7 +7,7 @@ use super::eacc_table::{FILLER, RUNS};
 
 /// The octet that names EACC in an escape sequence.
 pub(super) const FINAL_OCTET: u8 = b'1';
-/// The name of the set in a [`Problem`].
+/// The name of this character set in a [`Problem`].
 pub(super) const NAME: &str = "EACC";
 
 /// The only code that contains a space. The code is read, but not written, because another code has the same character.
@@ -56,7 +56,7 @@ fn is_code(octets: &[u8]) -> bool {
     code.is_some_and(|code| character(code.map(|octet| octet & 0x7F)).is_some())
 }
 
-/// Returns the character of a code. The high bits of the code must be clear.
+/// Returns the character for a code. The high bits of the code must be clear.
 pub(super) fn character(code: [u8; 3]) -> Option<char> {
     let [plane, row, cell] = code;
     let code = u32::from_be_bytes([0, plane, row, cell]);
@@ -67,7 +67,7 @@ pub(super) fn character(code: [u8; 3]) -> Option<char> {
     Some(found).filter(|character| *character != FILLER)
 }
 
-/// Returns the code of a character. If the character has several codes, the lowest is returned, which is that of the
+/// Returns the code for a character. If the character has several codes, the lowest is returned, which is that of the
 /// traditional form and not of a variant.
 pub(super) fn code(character: char) -> Option<[u8; 3]> {
     let place = CODES
@@ -91,7 +91,7 @@ static CODES: LazyLock<Vec<(char, u32)>> = LazyLock::new(|| {
     codes
 });
 
-/// Returns every character that has a code, in the order of codes.
+/// Returns every character that has a code, in code order.
 pub(super) fn entries() -> impl Iterator<Item = (char, u32)> {
     RUNS.iter()
         .flat_map(|(first, characters)| characters.chars().zip(*first..))

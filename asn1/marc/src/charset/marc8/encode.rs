@@ -152,7 +152,7 @@ impl Repertoire for Marc8Encoder {
     }
 }
 
-/// The code of a character in a set.
+/// The code for a character in a set.
 #[derive(Debug)]
 struct CodePosition {
     set: u8,

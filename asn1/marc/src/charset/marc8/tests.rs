@@ -139,7 +139,7 @@ fn audit_c9_an_odd_eacc_code_is_one_fault_and_the_following_codes_stay_in_step()
         "\u{FFFD}一",
         &["no character A1 A0 BD in EACC at octet 4"],
     );
-    // The line comes from the tests of pymarc.
+    // The line comes from pymarc's tests.
     check(
         b"a \x1B$1! =! @\x7F \x14\x7F \x19\x7F  \x7F!\"\x1B(B z",
         "a \u{FFFD}\u{FFFD}\u{FFFD}\u{FFFD}\u{FFFD}\u{FFFD} z",

@@ -1,4 +1,4 @@
-//! Tests of fields that are changed, and of fields created from text.
+//! Tests for changing fields, and for creating fields from text.
 
 use super::*;
 use crate::charset::{Charset, to_charset};

@@ -1,10 +1,10 @@
-//! Tests of numbers in every form in which catalogues print them.
+//! Tests for numbers in every form in which catalogues print them.
 
 use super::*;
 use crate::random::{Random, rounds};
 
-/// A kind, a text, and the normal forms of the numbers in it, separated by spaces. A number with a wrong check digit is
-/// marked with `?`.
+/// A kind, text, and the normal forms of the numbers in the text, separated by spaces. A number with a wrong check
+/// digit is marked with `?`.
 const SHAPES: &[(NumberKind, &str, &str)] = &[
     // ISBN
     (NumberKind::Isbn, "0306406152", "9780306406157"),

@@ -428,7 +428,7 @@ fn split_dates(value: &str) -> (String, Option<String>) {
     }
 }
 
-/// Returns the code of a DCMI type in leader/06 of MARC 21.
+/// Returns the code for a DCMI type in MARC 21 leader/06.
 fn type_code(value: &str) -> Option<u8> {
     const TYPES: [(&str, u8); 7] = [
         ("Text", b'a'),
@@ -451,7 +451,7 @@ fn is_inverted(draft: &Draft) -> bool {
     name.is_some_and(|(_, name)| name.trim_end_matches(',').contains(','))
 }
 
-/// Returns the usual indicators of a field of MARC 21. Some of them depend on the form of a name, or on whether the
+/// Returns the usual indicators for a MARC 21 field. Some of them depend on the form of a name, or on whether the
 /// record has a main entry.
 fn of_marc21(draft: &Draft, has_main: bool) -> &'static str {
     match &draft.tag.0 {
@@ -478,7 +478,7 @@ fn of_marc21(draft: &Draft, has_main: bool) -> &'static str {
     }
 }
 
-/// Returns the usual indicators of a field of UNIMARC.
+/// Returns the usual indicators for a UNIMARC field.
 fn of_unimarc(draft: &Draft) -> &'static str {
     match &draft.tag.0 {
         b"200" => "1 ",

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use crate::record::Tag;
 use crate::table::{Content, SEPARATOR, content};
 
-/// The columns of a table, with the fields for their values in records of MARC 21.
+/// The columns of a table, with the fields for their values in MARC 21 records.
 ///
 /// | heading | goes to |
 /// |---|---|
@@ -60,7 +60,7 @@ pub(super) enum Kind {
     Language,
     /// The value becomes the type in the leader, or a genre.
     Type,
-    /// The value becomes a number with the prefix of OCLC.
+    /// The value becomes a number with the OCLC prefix.
     Oclc,
     /// The value becomes a subject with subdivisions: the text after each `--` becomes `$x`.
     Subdivided,
@@ -282,7 +282,7 @@ fn place(heading: &str) -> Option<Place> {
     }
 }
 
-/// The maximum length of a control field that is composed from positions.
+/// The maximum length of a control field that is assembled from values for its positions.
 const MAX_CONTROL: usize = 1000;
 
 /// Leaves out columns whose values are also in another column: a named column if a column with a tag has the same subfield, and a column

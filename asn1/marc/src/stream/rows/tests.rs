@@ -1,4 +1,4 @@
-//! Tests of records from rows: the places of columns, and tables that are written and read back.
+//! Tests for records from rows: the places of columns, and tables that are written and read back.
 
 use super::*;
 use crate::mrk;
@@ -88,7 +88,7 @@ fn r_f15_columns_go_to_fields() {
             "=856  40$uhttps://example.org/",
         ],
     );
-    // The same heading again begins another field.
+    // A repeated heading begins another field.
     check(
         &[("650$a", "A | B"), ("650$x", "x"), ("650$a", "C")],
         &["=650  \\4$aA$xx", "=650  \\4$aB", "=650  \\4$aC"],

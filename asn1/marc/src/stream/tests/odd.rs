@@ -1,4 +1,4 @@
-//! Tests of inputs that deviate slightly from their forms: faults that people overlook, saved responses, copied
+//! Tests with inputs that deviate slightly from their forms: faults that people overlook, saved responses, copied
 //! displays, line ends.
 
 use super::*;
