@@ -56,7 +56,7 @@ macro_rules! apdus {
         }
 
         impl Apdu {
-            /// Returns the name of the APDU in the standard.
+            /// Returns the standard's name for the APDU.
             pub fn name(&self) -> &'static str {
                 match self {
                     $(Self::$name(_) => $text,)*
@@ -78,7 +78,7 @@ macro_rules! apdus {
                 }
             }
 
-            /// Returns the name in the standard of the APDU with the given context tag.
+            /// Returns the standard's name for the APDU with the given context tag.
             pub fn name_of_tag(tag: u32) -> Option<&'static str> {
                 match tag {
                     $($tag => Some($text),)*

@@ -1,5 +1,5 @@
-//! Bib-1: the attribute set of searches (1.2.840.10003.3.1) and the diagnostic set of answers (1.2.840.10003.4.1). Both
-//! are tables of numbers and meanings, sorted by number (Z39.50-2003 §ATR.1, §ERR.1, and later values of the
+//! Bib-1: the attribute set for searches (1.2.840.10003.3.1) and the diagnostic set for responses (1.2.840.10003.4.1).
+//! Both are tables of numbers and meanings, sorted by number (Z39.50-2003 §ATR.1, §ERR.1, and later values from the
 //! Maintenance Agency).
 
 pub mod attributes;

@@ -19,7 +19,7 @@ use crate::types::{InternationalString, OctetString};
 /// APDU. Programs refuse other versions; new members do not change the version.
 pub const TRANSCRIPT_VERSION: u64 = 1;
 
-/// Returns the elements of an APDU as a JSON object, in the order of the standard. Secrets are redacted.
+/// Returns the elements of an APDU as a JSON object, in the standard's order. Secrets are redacted.
 pub fn to_json(apdu: &Apdu) -> Value {
     let mut object = Map::new();
     put(&mut object, "reference_id", &apdu.reference_id());

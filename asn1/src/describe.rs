@@ -50,7 +50,7 @@ impl Value {
         Self::Group(present.collect())
     }
 
-    /// Creates a text from octets. U+FFFD replaces those that are not UTF-8.
+    /// Creates a text value from octets. U+FFFD replaces octets that are not UTF-8.
     pub(crate) fn text(octets: &[u8]) -> Self {
         Self::Text(String::from_utf8_lossy(octets).into_owned())
     }

@@ -41,7 +41,7 @@ pub enum FrameErrorKind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DecodeError {
-    /// The standard's name of the APDU; `None` for an unknown tag.
+    /// The standard's name for the APDU; `None` for an unknown tag.
     pub apdu: Option<&'static str>,
     /// The path of elements to the fault, outermost element first, in the standard's spelling.
     pub path: Vec<String>,
@@ -71,7 +71,7 @@ impl std::error::Error for DecodeError {}
 #[error("{apdu} cannot be encoded: {reason}")]
 #[non_exhaustive]
 pub struct EncodeError {
-    /// The standard's name of the APDU, or `value` if a single value was to be encoded.
+    /// The standard's name for the APDU, or `value` if a single value was to be encoded.
     pub apdu: &'static str,
     /// The reason why the value cannot be encoded.
     pub reason: String,

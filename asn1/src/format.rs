@@ -1,5 +1,5 @@
-//! Values in an EXTERNAL that are neither records nor tasks: diagnostics, reports, challenges, negotiation and
-//! element specifications (Z39.50-2003 Appendices DIAG, RSC, ACC, USR, ESP, NEG), and the formats of Index Data.
+//! Values in an EXTERNAL that are neither records nor tasks: diagnostics, reports, challenges, negotiation and element
+//! specifications (Z39.50-2003 Appendices DIAG, RSC, ACC, USR, ESP, NEG), and Index Data's formats.
 //!
 //! Each type is encoded and decoded by [`ExternalValue`](crate::apdu::ExternalValue), and described by
 //! [`Describe`](crate::describe::Describe).

@@ -17,7 +17,7 @@
 //!
 //! # Features
 //!
-//! - `codec` (by default): a codec of `tokio-util` for streams of APDUs;
+//! - `codec` (by default): a `tokio-util` codec for streams of APDUs;
 //! - `suggest`: errors about an unknown name suggest known names with a similar spelling.
 //!
 //! Octets from a peer are decoded within named limits. Octets that cannot be decoded are refused with an [`error`]
@@ -27,10 +27,10 @@
 //!
 //! Documented items keep to Semantic Versioning. Types marked `#[non_exhaustive]` gain fields and variants in minor
 //! versions: create options with `default()` or `new` and set their fields, and end each `match` with a wildcard arm.
-//! The types of ASN.1, in [`apdu`], [`es`], [`format`](mod@format) and [`record`], are exhaustive: they mirror a fixed
-//! standard. Semantic Versioning does not cover what `Debug` prints, the wording of messages, and the fact that types
-//! implement traits of `rasn`; use [`codec`] to encode and decode. `bytes` 1, `serde_json` 1 and `tokio-util` 0.7 are
-//! part of the interface. The minimum version of Rust is 1.90, as in the manifest; raising it takes a minor version.
+//! The ASN.1 types, in [`apdu`], [`es`], [`format`](mod@format) and [`record`], are exhaustive: they mirror a fixed
+//! standard. Semantic Versioning does not cover what `Debug` prints, the wording of messages, or the fact that types
+//! implement `rasn` traits; use [`codec`] to encode and decode. `bytes` 1, `serde_json` 1 and `tokio-util` 0.7 are part
+//! of the interface. The minimum Rust version is 1.90, as in the manifest; raising it takes a minor version.
 
 // Nothing that a peer sends may cause a panic; `.clippy.toml` exempts tests from these lints.
 #![deny(

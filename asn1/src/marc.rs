@@ -1,11 +1,11 @@
-//! The types of `z3950-marc` that signatures of this package use: a MARC record, its character set, and the types that their methods take
+//! The types from `z3950-marc` that signatures of this package use: a MARC record, its character set, and the types that their methods take
 //! and return. Programs that read and write MARC in other forms depend on `z3950-marc`.
 
 pub use z3950_marc::{
     EditError, Field, FieldMut, Leader, MarcRecord, RecordBuilder, Subfield, Subfields, Tag,
 };
 
-/// Character sets of records, and the types that their methods take and return.
+/// Character sets for records, and the types that their methods take and return.
 pub mod charset {
     pub use z3950_marc::charset::{
         Charset, Decoded, Encoded, FieldProblem, NonSorting, NormalForm, Options, Problem,
@@ -13,7 +13,7 @@ pub mod charset {
     };
 }
 
-/// The errors of changes to a record.
+/// The errors from changes to a record.
 pub mod edit {
     pub use z3950_marc::edit::{DeletionError, FieldError};
 }

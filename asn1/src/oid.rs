@@ -249,7 +249,7 @@ const RECORD_SYNTAX_ALIASES: [(&str, Oid); 4] = [
     ("grs1", GRS_1),
 ];
 
-/// The syntax of the APDUs of ISO 10161, 1.0.10161.2.1, used for an ILL-Request in an order.
+/// The syntax of ISO 10161 APDUs, 1.0.10161.2.1, used for an ILL-Request in an order.
 pub const ILL: Oid = Oid::of(&[0x28, 0xcf, 0x31, 2, 1]);
 
 macro_rules! registered {
@@ -292,9 +292,9 @@ registered! {
     ZEEREX = "ZeeRex" [3, 19],
     /// Diagnostic set Bib-1.
     BIB_1_DIAGNOSTICS = "Bib-1 diagnostics" [4, 1],
-    /// Diagnostic format diag-1, of version 3.
+    /// Diagnostic format diag-1, from version 3.
     DIAG_1 = "diag-1" [4, 2],
-    /// Diagnostic set of extended services.
+    /// Diagnostic set for extended services.
     EXTENDED_SERVICES_DIAGNOSTICS = "ES diagnostics" [4, 3],
     /// Record syntax UNIMARC.
     UNIMARC = "unimarc" [5, 1],
@@ -354,33 +354,33 @@ registered! {
     GRS_0 = "grs-0" [5, 104],
     /// Record syntax GRS-1, a generic tree.
     GRS_1 = "grs-1" [5, 105],
-    /// Record syntax of the task packages of extended services.
+    /// Record syntax for extended services task packages.
     TASK_PACKAGE = "task-package" [5, 106],
-    /// Record syntax of PDF documents.
+    /// Record syntax for PDF documents.
     PDF = "pdf" [5, 109, 1],
-    /// Record syntax of PostScript documents.
+    /// Record syntax for PostScript documents.
     POSTSCRIPT = "postscript" [5, 109, 2],
-    /// Record syntax of HTML documents.
+    /// Record syntax for HTML documents.
     HTML = "html" [5, 109, 3],
-    /// Record syntax of TIFF images.
+    /// Record syntax for TIFF images.
     TIFF = "tiff" [5, 109, 4],
-    /// Record syntax of GIF images.
+    /// Record syntax for GIF images.
     GIF = "gif" [5, 109, 5],
-    /// Record syntax of JPEG images.
+    /// Record syntax for JPEG images.
     JPEG = "jpeg" [5, 109, 6],
-    /// Record syntax of PNG images.
+    /// Record syntax for PNG images.
     PNG = "png" [5, 109, 7],
-    /// Record syntax of MPEG films.
+    /// Record syntax for MPEG films.
     MPEG = "mpeg" [5, 109, 8],
-    /// Record syntax of SGML documents.
+    /// Record syntax for SGML documents.
     SGML = "sgml" [5, 109, 9],
-    /// Record syntax of XML documents.
+    /// Record syntax for XML documents.
     XML = "xml" [5, 109, 10],
     /// Record syntax named after the media type application/xml.
     APPLICATION_XML = "application-xml" [5, 109, 11],
-    /// Record syntax of TIFF-B images.
+    /// Record syntax for TIFF-B images.
     TIFF_B = "tiff-b" [5, 110, 1],
-    /// Record syntax of WAV sound recordings.
+    /// Record syntax for WAV sound recordings.
     WAV = "wav" [5, 110, 2],
     /// Record syntax SQL-RS, the answer to an SQL query.
     SQL_RS = "sql-rs" [5, 111],
@@ -418,15 +418,15 @@ registered! {
     SEARCH_RESULT_1 = "search-result-1" [10, 1],
     /// User information format userInfo-1, used for diagnostics in Init.
     USER_INFO_1 = "userInfo-1" [10, 3],
-    /// OtherInformation of Index Data: the server to which a proxy connects.
+    /// Index Data's OtherInformation: the server to which a proxy connects.
     PROXY = "proxy" [10, 1000, 81, 1],
-    /// OtherInformation of Index Data: the identifier of a session at a proxy.
+    /// Index Data's OtherInformation: the identifier of a session at a proxy.
     COOKIE = "cookie" [10, 1000, 81, 2],
-    /// OtherInformation of Index Data: the address of a gateway's user.
+    /// Index Data's OtherInformation: the address of a gateway's user.
     CLIENT_IP = "client-ip" [10, 1000, 81, 3],
-    /// OtherInformation of Index Data: the result set to which a Scan is restricted.
+    /// Index Data's OtherInformation: the result set to which a Scan is restricted.
     SCAN_SET = "scan-set" [10, 1000, 81, 4],
-    /// User information format of Index Data: facets.
+    /// Index Data's user information format: facets.
     FACET_1 = "facet-1" [10, 1000, 81, 5],
     /// Element specification format eSpec-1.
     ESPEC_1 = "eSpec-1" [11, 1],

@@ -55,8 +55,8 @@ impl QueryError {
         )
     }
 
-    /// Returns the text with a caret under the fault, on two lines that end with a newline. Of a long text, only the
-    /// part around the fault is shown.
+    /// Returns the text with a caret under the fault, on two lines that end with a newline. If the text is long, only
+    /// the part around the fault is shown.
     pub fn pointed_out(&self, text: &str) -> String {
         let before = text.get(..self.offset).unwrap_or(text).chars().count();
         let skipped = if before > MAX_SHOWN {
@@ -136,7 +136,7 @@ pub enum QueryErrorKind {
     /// The text is longer than this limit, in octets.
     #[error("a query of more than {0} octets")]
     TooLong(usize),
-    /// The grammar does not allow this word or symbol at its place.
+    /// The grammar does not allow this word or symbol at this position.
     #[error("{0:?} is not allowed here")]
     Unexpected(String),
     /// A word is excluded with `-`, but no operand precedes the `-`.
@@ -145,7 +145,7 @@ pub enum QueryErrorKind {
     /// The range of years ends before it begins.
     #[error("the years {0:?} end before they begin")]
     Years(String),
-    /// A term in an index of years contains digits and other characters, but is not a range of years.
+    /// A term in a year index contains digits and other characters, but is not a range of years.
     #[error(
         "{0:?} is not a range of years, which is written 1850-1860, 1850-, -1860, >1850 or 18?? (a term in quotes is sent as it is)"
     )]

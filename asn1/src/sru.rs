@@ -1,6 +1,6 @@
 //! SRU, Search/Retrieve via URL: requests and responses as values, and their conversion to and from URL parameters,
-//! forms, SOAP and XML (SRU 1.1 and 1.2 of the Library of Congress, OASIS searchRetrieve 1.0 of 2013 for 2.0, Record
-//! Update 1.0).
+//! forms, SOAP and XML (SRU 1.1 and 1.2 from the Library of Congress, OASIS searchRetrieve 1.0 from 2013 for 2.0,
+//! Record Update 1.0).
 //!
 //! Nothing here depends on HTTP: the caller passes in the query string or the body of a request, and sends the octets
 //! returned for it.
@@ -11,9 +11,9 @@
 //! | `response` | [`Response`]: written according to the schemas, read in any form that servers send |
 //! | `soap` | the envelope around requests and responses, and faults |
 //! | `facets`, `scan`, `sort` | the text forms of `facetLimit`, `scanClause` and `sortKeys` |
-//! | [`zeerex`] | a server's description of itself, which is the record of an explain response |
+//! | [`zeerex`] | a server's description of itself, which is the record in an explain response |
 //! | `external`, `opac` | SRU records converted to Z39.50 records |
-//! | `search_sources` | the sources of the records of a search, in the extra data of a response |
+//! | `search_sources` | the sources of the records found by a search, in the extra data of a response |
 //! | `record_sources` | the databases that contain a merged record |
 //! | `secret` | the parameters that contain secrets |
 //! | `sound` | checks of XML from other sources, before it is embedded in a response |

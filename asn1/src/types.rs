@@ -149,7 +149,7 @@ character_string!(
     GeneralizedTime, 24
 );
 character_string!(
-    /// ObjectDescriptor of an EXTERNAL.
+    /// ObjectDescriptor in an EXTERNAL.
     ObjectDescriptor, 7
 );
 

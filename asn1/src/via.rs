@@ -1,5 +1,5 @@
-//! The servers that a request has passed through, which make it possible to detect a loop. They are sent at the end
-//! of implementationVersion in Init (Z39.50-2003 §3.2.1.1.6), and in the header Via of HTTP (RFC 9110 §7.6.3).
+//! The servers that a request has passed through, which make it possible to detect a loop. They are sent at the end of
+//! implementationVersion in Init (Z39.50-2003 §3.2.1.1.6), and in the HTTP header Via (RFC 9110 §7.6.3).
 
 use std::fmt;
 

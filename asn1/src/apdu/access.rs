@@ -14,7 +14,7 @@ productions! {
         other_info: Option<OtherInformation>,
     }
 
-    /// The challenge of an AccessControlRequest.
+    /// The challenge in an AccessControlRequest.
     pub enum SecurityChallenge {
         [37] SimpleForm(OctetString),
         [explicit 0] ExternallyDefined(External),

@@ -32,7 +32,7 @@ productions! {
         status: DeleteSetStatus,
     }
 
-    /// Whether to delete the listed result sets or all result sets of the session.
+    /// Whether to delete the listed result sets or all result sets in the session.
     pub integer DeleteFunction { LIST = 0 "list", ALL = 1 "all" }
 
     /// The result of deleting a result set, or the reason why it was not deleted (Z39.50-2003 §3.2.4.1.3).

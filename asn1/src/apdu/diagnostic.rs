@@ -28,7 +28,7 @@ productions! {
 }
 
 bare_choices! {
-    /// The additional information of a diagnostic, in the string type of protocol version 2 or 3.
+    /// The additional information in a diagnostic, in the string type of protocol version 2 or 3.
     pub enum AddInfo {
         V2Addinfo(VisibleString),
         V3Addinfo(InternationalString),

@@ -58,12 +58,13 @@ productions! {
         other_info: Option<OtherInformation>,
     }
 
-    /// Whether the server carried out the detection of duplicates.
+    /// Whether the server carried out duplicate detection.
     pub integer DuplicateDetectionStatus { SUCCESS = 0 "success", FAILURE = 1 "failure" }
 }
 
 impl DuplicateDetectionRequest {
-    /// Creates a request to keep only one record of each group of duplicates in a result set, by the server's criteria.
+    /// Creates a request to keep only one record from each group of duplicates in a result set, by the server's
+    /// criteria.
     pub fn in_place(result_set: impl Into<InternationalString>) -> Self {
         let name = result_set.into();
         Self {

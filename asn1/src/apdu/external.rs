@@ -69,8 +69,8 @@ impl External {
     }
 }
 
-/// An ASN.1 type that travels in an EXTERNAL with its own object identifier: a format of [`format`](crate::format), a
-/// service of [`es`](crate::es), or a record.
+/// An ASN.1 type that travels in an EXTERNAL with its own object identifier: a format from [`format`](crate::format), a
+/// service from [`es`](crate::es), or a record.
 pub trait ExternalValue: BerValue {
     /// The object identifier with which values are sent.
     const SYNTAX: Oid;

@@ -139,7 +139,7 @@ options! {
 }
 
 impl Options {
-    /// Returns the standard's names of the set options, in bit order; bits without a name are left out.
+    /// Returns the standard's names for the options that are set, in bit order; bits without a name are left out.
     pub fn names(self) -> impl Iterator<Item = &'static str> {
         let set = move |option: &&(Self, _)| self.contains(option.0);
         Self::NAMES.iter().filter(set).map(|(_, name)| *name)

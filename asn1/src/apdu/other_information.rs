@@ -1,4 +1,4 @@
-//! OtherInformation: values of any syntax that an APDU contains in addition to its own elements (Z39.50-2003 §4.1).
+//! OtherInformation: values in any syntax that an APDU contains in addition to its own elements (Z39.50-2003 §4.1).
 
 use super::{External, ExternalValue};
 use crate::describe::{bare_choices, described};

@@ -12,7 +12,7 @@ use crate::production::productions;
 use crate::types::InternationalString;
 
 productions! {
-    /// A request for records of a result set.
+    /// A request for records from a result set.
     #[derive(Default)]
     pub struct PresentRequest {
         reference_id: Option<ReferenceId>,

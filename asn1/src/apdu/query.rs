@@ -182,7 +182,7 @@ impl Describe for Query {
 }
 
 impl RpnQuery {
-    /// Creates a query with Bib-1 as the attribute set of all attributes that do not name another set.
+    /// Creates a query with Bib-1 as the attribute set for all attributes that do not name another set.
     pub fn bib1(rpn: RpnStructure) -> Self {
         Self {
             attribute_set: BIB_1,

@@ -1,4 +1,4 @@
-//! The records of a response: database records, fragments of segmented records, and diagnostics in place of records
+//! The records in a response: database records, fragments of segmented records, and diagnostics in place of records
 //! (Z39.50-2003 §3.2.2.1.8, §4.1 `Records`).
 
 use super::{DatabaseName, DefaultDiagFormat, DiagRec, External, ExternalEncoding};
@@ -6,7 +6,7 @@ use crate::production::productions;
 use crate::types::OctetString;
 
 productions! {
-    /// The records of a response, or diagnostics in their place.
+    /// The records in a response, or diagnostics in their place.
     pub enum Records {
         [28] ResponseRecords(Vec<NamePlusRecord>),
         [130] NonSurrogateDiagnostic(DefaultDiagFormat),

@@ -1,4 +1,4 @@
-//! Constructors of requests with the usual values of the standard (Z39.50-2003 §3.2). A program sets only the fields
+//! Constructors for requests with the usual values from the standard (Z39.50-2003 §3.2). A program sets only the fields
 //! for which it needs other values.
 
 use super::{
@@ -15,7 +15,7 @@ const DEFAULT: &str = "default";
 const MESSAGE_SIZE: i64 = 1 << 20;
 /// The usual maximum size of a record in octets: 16 MiB.
 const RECORD_SIZE: i64 = 16 << 20;
-/// The usual number of terms of a scan.
+/// The usual number of terms in a scan.
 const TERMS: i64 = 20;
 
 impl InitializeRequest {
@@ -72,7 +72,7 @@ impl SearchRequest {
 }
 
 impl PresentRequest {
-    /// Creates a request for `count` records of the result set `default`, starting at the 1-based position `start`
+    /// Creates a request for `count` records from the result set `default`, starting at the 1-based position `start`
     /// (§3.2.3.1). The server chooses the form of the records.
     pub fn new(start: i64, count: i64) -> Self {
         Self {
@@ -128,7 +128,7 @@ impl DeleteResultSetRequest {
         }
     }
 
-    /// Creates a request that deletes all result sets of the session.
+    /// Creates a request that deletes all result sets in the session.
     pub fn all() -> Self {
         Self {
             reference_id: None,

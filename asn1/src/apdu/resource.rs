@@ -25,8 +25,8 @@ productions! {
         other_info: Option<OtherInformation>,
     }
 
-    /// A request of the client to receive a report on the operation in progress, or to end that operation. The server
-    /// does not respond to the request directly.
+    /// The client's request for a report on the operation in progress, or to end that operation. The server does not
+    /// respond to the request directly.
     pub struct TriggerResourceControlRequest {
         reference_id: Option<ReferenceId>,
         [46] requested_action: RequestedAction,

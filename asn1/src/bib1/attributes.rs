@@ -1,5 +1,5 @@
-//! Bib-1 attributes: the six types, and the named values of each type (Z39.50-2003 §ATR.1; Bib-1 Attribute Set of the
-//! Maintenance Agency). The table has the Use values up to 63 and from 1000 on; the names of GILS and NORZIG values
+//! Bib-1 attributes: the six types, and the named values of each type (Z39.50-2003 §ATR.1; Bib-1 Attribute Set, from
+//! the Maintenance Agency). The table has the Use values up to 63 and from 1000 on; the names of GILS and NORZIG values
 //! begin with the name of the community.
 
 use super::find;
@@ -17,7 +17,7 @@ pub const TRUNCATION: i64 = 5;
 /// Type 6: whether the term is the complete field or subfield.
 pub const COMPLETENESS: i64 = 6;
 
-/// Returns the name of an attribute type: `Use` for 1. Returns `None` for a type that is not one of the six of Bib-1.
+/// Returns the name of an attribute type: `Use` for 1. Returns `None` for a type that is not one of Bib-1's six.
 pub fn type_name(attribute_type: i64) -> Option<&'static str> {
     find(TYPES, attribute_type).map(|(name, _)| name)
 }

@@ -1,5 +1,6 @@
 //! Bib-1 diagnostics: the meaning of each condition and of its addinfo, in plain words (Z39.50-2003 §ERR.1; Bib-1
-//! Diagnostics of the Maintenance Agency). The wording is this project's own, for people who do not know the protocol.
+//! Diagnostics, from the Maintenance Agency). The wording is this project's own, for people who do not know the
+//! protocol.
 
 use std::fmt;
 

@@ -1,5 +1,5 @@
 //! Lists BER values for people, with one line for each value: its offset, tag, length and contents. Any octets can be
-//! listed (X.690 §8.1). The secrets of Z39.50-2003 §3.2.1 and §3.2.5 are redacted.
+//! listed (X.690 §8.1). The secrets in Z39.50-2003 §3.2.1 and §3.2.5 are redacted.
 
 use std::fmt::Write;
 

@@ -1,9 +1,9 @@
 //! Encodes values in BER (X.690 §8.1) in one pass: octets are not moved after they are written, and octets borrowed
 //! from the caller are copied only once.
 //!
-//! The encoder of rasn reserves one octet for a length and moves the contents if the long form is needed, so each octet
-//! of a record is moved once per level of nesting. This encoder stores a mark for a long length, and inserts the length
-//! when the result is copied out. The octets are the same as those of rasn: definite lengths in their shortest form.
+//! rasn's encoder reserves one octet for a length and moves the contents if the long form is needed, so each octet of a
+//! record is moved once per level of nesting. This encoder stores a mark for a long length, and inserts the length when
+//! the result is copied out. The octets are the same as those of rasn: definite lengths in their shortest form.
 
 use rasn::error::{EncodeError, EncodeErrorKind};
 use rasn::types::{

@@ -1,5 +1,5 @@
-//! Encodes and decodes single values in BER (X.690 §8), such as the contents of an EXTERNAL, and converts the decoding
-//! errors of rasn, so that they have the standard's names.
+//! Encodes and decodes single values in BER (X.690 §8), such as the contents of an EXTERNAL, and converts rasn's
+//! decoding errors, so that they contain the standard's names.
 
 use rasn::error::{BerDecodeErrorKind, CodecDecodeError, DecodeErrorKind};
 use rasn::types::Tag;
@@ -8,7 +8,7 @@ use super::encoder::Encoder;
 use crate::error::{DecodeError, EncodeError};
 use crate::spelling::standard_name;
 
-/// A type of this crate that has a BER encoding, for [`encode_value`] and [`decode_value`]. This trait is sealed.
+/// A type in this crate that has a BER encoding, for [`encode_value`] and [`decode_value`]. This trait is sealed.
 pub trait BerValue: sealed::Ber {}
 
 impl<T: sealed::Ber> BerValue for T {}
@@ -19,7 +19,7 @@ mod sealed {
     impl<T: rasn::Decode + rasn::Encode> Ber for T {}
 }
 
-/// Decodes a value of a type of this crate, such as the contents of an EXTERNAL.
+/// Decodes a value of a type in this crate, such as the contents of an EXTERNAL.
 ///
 /// # Errors
 /// Fails if the octets are not a value of the type. The error contains the path of elements to the fault; its offset is
@@ -37,7 +37,7 @@ pub fn decode_value<T: BerValue>(octets: &[u8]) -> Result<T, DecodeError> {
     })
 }
 
-/// Encodes a value of a type of this crate, such as the contents of an EXTERNAL.
+/// Encodes a value of a type in this crate, such as the contents of an EXTERNAL.
 ///
 /// # Errors
 /// Fails if BER cannot encode the value.

@@ -1,4 +1,4 @@
-//! Export Invocation: delivers records of a result set according to an export specification (Z39.50-2003 Appendix EXT.7).
+//! Export Invocation: delivers records from a result set according to an export specification (Z39.50-2003 Appendix EXT.7).
 
 use super::export_specification::ExportSpecification;
 use crate::apdu::IntUnit;
@@ -42,7 +42,7 @@ described! {
         [2] records: RecordsWanted,
     }
 
-    /// The records of the result set to deliver.
+    /// The records to deliver from the result set.
     pub enum RecordsWanted {
         [1] All,
         [2] Ranges(Vec<RecordRange>),

@@ -1,5 +1,5 @@
-//! Item Order: orders a document by its position in a result set, by a request (often an ILL-Request of ISO 10161), or by both
-//! (Z39.50-2003 Appendix EXT.4).
+//! Item Order: orders a document by its position in a result set, by a request (often an ISO 10161 ILL-Request), or by both (Z39.50-2003
+//! Appendix EXT.4).
 
 use crate::apdu::External;
 use crate::describe::{described, redacted};
@@ -66,7 +66,7 @@ described! {
         [2] item_request: Option<External>,
     }
 
-    /// A record of a result set, by its 1-based position.
+    /// A record in a result set, given by its 1-based position.
     pub struct ResultSetItem {
         [1] result_set_id: InternationalString,
         [2] item: i64,
@@ -80,7 +80,7 @@ described! {
         [3] auxiliary_status: Option<AuxiliaryStatus>,
     }
 
-    /// The status of the order, if no status report of ISO 10161 contains it.
+    /// The status of the order, if no ISO 10161 status report contains it.
     pub integer AuxiliaryStatus {
         NOT_RECEIVED = 1 "notReceived", LOAN_QUEUE = 2 "loanQueue", FORWARDED = 3 "forwarded",
         UNFILLED_COPYRIGHT = 4 "unfilledCopyright", FILLED_COPYRIGHT = 5 "filledCopyright",

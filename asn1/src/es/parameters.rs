@@ -40,7 +40,7 @@ macro_rules! services {
                 }
             }
 
-            /// Returns the parameters in an EXTERNAL. The parameters of an update have the identifier of version 3.
+            /// Returns the parameters in an EXTERNAL. The parameters for an update have the identifier of version 3.
             ///
             /// # Errors
             /// Fails if BER cannot encode the value.
@@ -84,7 +84,7 @@ services! {
     PersistentQuery,
     /// A query that is run periodically.
     PeriodicQuerySchedule,
-    /// An order of a document.
+    /// An order for a document.
     ItemOrder,
     /// A change to a database.
     Update,

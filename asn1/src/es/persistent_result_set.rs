@@ -28,7 +28,7 @@ described! {
     /// The part of the request that the package does not keep.
     #[derive(Default)]
     pub struct OriginPartNotToKeep {
-        /// The result set of the session to keep; present unless the task is deleted.
+        /// The result set in the session that is to be kept; present unless the task is deleted.
         [1] origin_supplied_result_set: Option<InternationalString>,
         /// Whether to replace or append records; present when the task is modified.
         [2] replace_or_append: Option<ReplaceOrAppend>,

@@ -1,4 +1,4 @@
-//! TaskPackage: a task as kept by the server, which is a record of the database IR-Extend-1 (Z39.50-2003 Appendix REC,
+//! TaskPackage: a task as kept by the server, which is a record in the database IR-Extend-1 (Z39.50-2003 Appendix REC,
 //! record syntax ESTaskPackage).
 
 use super::TaskParameters;

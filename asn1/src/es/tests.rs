@@ -395,7 +395,7 @@ fn failed_update() -> update::Update {
     }))
 }
 
-/// Tests the output for a package that is a record of IR-Extend-1, with decoded parameters.
+/// Tests the output for a package that is a record from IR-Extend-1, with decoded parameters.
 #[test]
 fn a_package_and_how_it_is_shown() {
     let package = TaskPackage {

@@ -37,7 +37,7 @@ described! {
         [3] schema: Option<Oid>,
         /// The element set of the updated records in the package. If it is absent, the package does not contain them.
         [4] element_set_name: Option<InternationalString>,
-        /// A qualifier of the action; only in version 3.
+        /// A qualifier for the action; only in version 3.
         [5] action_qualifier: Option<External>,
     }
 
@@ -122,7 +122,7 @@ impl Update {
 }
 
 impl EsRequest {
-    /// Creates a request for an action on records of a database.
+    /// Creates a request for an action on records in a database.
     pub fn new(
         action: Action,
         database: impl Into<InternationalString>,

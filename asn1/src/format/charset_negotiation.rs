@@ -1,5 +1,5 @@
-//! Negotiation of character set and language, version 3. The otherInfo of Init contains a proposal of the client and a
-//! response of the server (negotiation record CharSetandLanguageNegotiation-3; Z39.50-2003 Appendix NEG).
+//! Negotiation of character set and language, version 3. The otherInfo of Init contains the client's proposal and the
+//! server's response (negotiation record CharSetandLanguageNegotiation-3; Z39.50-2003 Appendix NEG).
 //!
 //! A character set is ISO 10646 in one of its encodings, a combination of ISO 2022 sets by their registration numbers,
 //! or a private set. In practice, a private set is an EXTERNAL defined by Index Data that contains its name, such as
@@ -108,7 +108,7 @@ described! {
         [4] g_right: Option<GraphicSet>,
     }
 
-    /// A slot of ISO 2022 to which a character set is designated.
+    /// An ISO 2022 slot to which a character set is designated.
     pub integer GraphicSet { G0 = 0 "g0", G1 = 1 "g1", G2 = 2 "g2", G3 = 3 "g3" }
 
     /// Iso10646: Unicode, with its repertoire and encoding.
@@ -122,7 +122,7 @@ described! {
     }
 }
 
-/// The names of the encodings of ISO 10646, each with the last arc of its identifier.
+/// The names of the ISO 10646 encodings, each with the last arc of its identifier.
 const ENCODINGS: &[(&str, u32)] = &[("ucs-2", 2), ("ucs-4", 4), ("utf-16", 5), ("utf-8", 8)];
 
 impl Iso10646 {
@@ -177,7 +177,7 @@ impl PrivateCharacterSet {
 macro_rules! named_sets {
     ($($set:ident),*) => {$(
         impl $set {
-            /// Returns the set with this name: an encoding of ISO 10646 (`utf-8`, `utf-16`, `ucs-2`, `ucs-4`), or a
+            /// Returns the set with this name: an ISO 10646 encoding (`utf-8`, `utf-16`, `ucs-2`, `ucs-4`), or a
             /// private set for any other name.
             pub fn named(name: &str) -> Self {
                 match Iso10646::named(name) {

@@ -1,5 +1,5 @@
-//! Diagnostic format diag-1: diagnostics of version 3, in the default form or with structured details
-//! (Z39.50-2003 Appendix DIAG.2).
+//! Diagnostic format diag-1: version 3 diagnostics, in the default form or with structured details (Z39.50-2003
+//! Appendix DIAG.2).
 
 use crate::apdu::{
     AttributeList, DatabaseName, DefaultDiagFormat, DiagRec, ExternalValue, SortElement,

@@ -6,7 +6,7 @@ use crate::apdu::{AttributeElement, AttributeList, AttributeValue, StringOrNumer
 use crate::describe::described;
 
 described! {
-    /// FacetList: the facets of a request or response.
+    /// FacetList: the facets in a request or response.
     #[derive(Default)]
     pub struct FacetList(pub Vec<FacetField>)
 
@@ -25,7 +25,7 @@ described! {
     }
 }
 
-/// The attribute type for the field: a name, or a Use attribute of Bib-1.
+/// The attribute type for the field: a name, or a Bib-1 Use attribute.
 const FIELD: i64 = 1;
 /// The attribute type for the order of terms: 0 by count, 1 alphabetically.
 const ORDER: i64 = 2;

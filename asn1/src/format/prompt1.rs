@@ -6,13 +6,13 @@ use crate::describe::{described, redacted};
 use crate::types::{InternationalString, OctetString};
 
 described! {
-    /// PromptObject: prompts of the server, or the client's answers to them.
+    /// PromptObject: the server's prompts, or the client's answers to them.
     pub enum PromptObject {
         [1] Challenge(Vec<Prompt>),
         [2] Response(Vec<Answer>),
     }
 
-    /// A prompt of a challenge.
+    /// A prompt in a challenge.
     pub struct Prompt {
         [1] prompt_id: PromptId,
         [2] default_response: Option<InternationalString>,

@@ -24,7 +24,7 @@ described! {
         [8] results_by_db: Option<Vec<ResultsByDb>>,
     }
 
-    /// The results of a part of the query in some of the databases.
+    /// The results for a part of the query in some of the databases.
     pub struct ResultsByDb {
         [1] databases: Databases,
         [2] count: Option<i64>,
@@ -32,7 +32,7 @@ described! {
         [3] result_set_name: Option<InternationalString>,
     }
 
-    /// All databases of the search, or a list of databases.
+    /// All databases in the search, or a list of databases.
     pub enum Databases {
         [1] All,
         [2] List(Vec<DatabaseName>),
@@ -52,7 +52,7 @@ described! {
 }
 
 impl SubqueryReport {
-    /// Creates a report on a term of the query that was found in `count` records.
+    /// Creates a report on a term in the query that was found in `count` records.
     pub fn of_term(term: Term, count: i64) -> Self {
         Self {
             subquery_expression: Some(QueryExpression::Term(TermExpression {

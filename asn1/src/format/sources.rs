@@ -163,8 +163,8 @@ impl SearchSources {
         self.failures().next().is_some()
     }
 
-    /// Adds the sources of a second search, which searched for the same records in a different way. A source counts as
-    /// failed only if it failed in both searches.
+    /// Adds the sources from a second search, which searched for the same records in a different way. A source counts
+    /// as failed only if it failed in both searches.
     pub fn join(&mut self, later: Self) {
         for source in later.sources {
             let mut known = self.sources.iter_mut();

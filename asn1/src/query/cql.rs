@@ -1,5 +1,5 @@
-//! CQL 1.1 and 1.2, the Contextual Query Language of the Library of Congress (type-104 queries, Z39.50-2003 §3.7): its
-//! syntax tree, and its translation to RPN and back with the properties of YAZ.
+//! CQL 1.1 and 1.2, the Contextual Query Language from the Library of Congress (type-104 queries, Z39.50-2003 §3.7):
+//! its syntax tree, and its translation to RPN and back with YAZ's properties.
 //!
 //! ```
 //! use z3950_asn1::query::cql;
@@ -37,7 +37,7 @@ pub struct Cql {
     /// The query without its sort keys.
     pub query: Node,
     /// The sort keys after `sortby`, primary key first. RPN cannot express them, so [`sort_keys`] translates them to
-    /// the keys of a Sort.
+    /// the keys for a Sort.
     pub sort: Vec<SingleSpec>,
 }
 
@@ -67,7 +67,7 @@ pub struct Clause {
     pub relation: Arc<Relation>,
     /// The term to search for.
     pub term: Word,
-    /// Unquoted words after the term, which must occur too: an extension of the grammar by YAZ.
+    /// Unquoted words after the term, which must occur too: a YAZ extension to the grammar.
     pub extra_terms: Vec<Word>,
 }
 
@@ -138,7 +138,7 @@ pub struct Boolean {
     pub right: Node,
 }
 
-/// A Boolean operator of CQL.
+/// A CQL Boolean operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BooleanOperator {
     /// Finds records that match both parts.
@@ -183,7 +183,7 @@ pub struct SingleSpec {
     pub modifiers: Vec<Modifier>,
 }
 
-/// A word of a query with its offset. Words that differ only in their offsets are equal.
+/// A word in a query, with its offset. Words that differ only in their offsets are equal.
 #[derive(Debug, Clone)]
 pub struct Word {
     /// The text between the quotes, as written. A backslash marks a literal character that would otherwise be a mask,

@@ -12,7 +12,7 @@ use crate::apdu::{
 use crate::bib1::attributes::{self, RELATION, RELATION_EQUAL, USE};
 use crate::oid::{BIB_1, Oid};
 
-/// The deepest level that is indented. Lines of deeper levels begin with the number of the level instead.
+/// The deepest level that is indented. Lines at deeper levels begin with the number of the level instead.
 const MAX_INDENTED: usize = 32;
 
 /// Returns the query as a tree: an operator or operand on each line, with operands indented below their operator. A

@@ -18,7 +18,7 @@ pub enum Language {
     Pqf,
     /// CCL, the Common Command Language (ISO 8777).
     Ccl,
-    /// CQL, the Contextual Query Language of the Library of Congress.
+    /// CQL, the Contextual Query Language from the Library of Congress.
     Cql,
     /// Words with index names, such as `ti:war au:tolstoy`.
     Names,
@@ -63,7 +63,7 @@ impl Language {
     }
 }
 
-/// The relations of CQL that are words and not symbols (CQL 1.2).
+/// The CQL relations that are words and not symbols (CQL 1.2).
 const WORD_RELATIONS: [&str; 7] = ["any", "all", "exact", "adj", "within", "encloses", "scr"];
 
 /// Returns whether an index followed by a relation occurs outside quotes, as in `ti=war`, `dc.title = war` or
@@ -96,9 +96,9 @@ fn has_cql_clause(text: &str) -> bool {
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Dialects {
-    /// The indexes and relations of CQL; `None` for [`Properties::default`].
+    /// The indexes and relations for CQL; `None` for [`Properties::default`].
     pub properties: Option<Properties>,
-    /// The qualifiers of CCL; `None` for [`Bib::default`].
+    /// The qualifiers for CCL; `None` for [`Bib::default`].
     pub bib: Option<Bib>,
 }
 

@@ -101,10 +101,10 @@ pub const TABLE: &[IndexName] = &[
     index("added", &[], 1011, "added:>20200101"),
 ];
 
-/// Index names and their Use values, from a profile and from [`TABLE`]. The names of the profile take precedence.
+/// Index names and their Use values, from a profile and from [`TABLE`]. Names from the profile take precedence.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Names {
-    /// The index names of the profile, in lower case, with their Use values.
+    /// The index names from the profile, in lower case, with their Use values.
     own: BTreeMap<String, i64>,
 }
 
@@ -352,8 +352,8 @@ impl<'a> Reader<'a> {
         Ok(Some(attributes))
     }
 
-    /// Parses the name of an index before `<` or `>`, if they come next, and returns the attributes of the name. Only the
-    /// name of an index of years may be followed by spaces, because other names may be ordinary words.
+    /// Parses the name of an index before `<` or `>`, if they come next, and returns the attributes of the name. Only the name of a year
+    /// index may be followed by spaces, because other names may be ordinary words.
     fn compared_name(&mut self) -> Option<Vec<AttributeElement>> {
         let rest = self.rest();
         let (name, after) = rest.split_at_checked(rest.find(|one| !is_of_name(one))?)?;
@@ -440,13 +440,13 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Returns whether names of indexes can contain this character.
+/// Returns whether index names can contain this character.
 fn is_of_name(one: char) -> bool {
     one.is_alphanumeric() || matches!(one, '-' | '_' | '.')
 }
 
-/// The relation symbols, each with its value of the Relation attribute (Z39.50-2003 §ATR.1). A longer symbol comes
-/// before the shorter symbol with which it begins.
+/// The relation symbols, each with its Relation attribute value (Z39.50-2003 §ATR.1). A longer symbol comes before the
+/// shorter symbol with which it begins.
 const RELATIONS: [(&str, i64); 8] = [
     ("<>", 6),
     ("<=", 2),

@@ -21,10 +21,10 @@ impl FromStr for RpnQuery {
     }
 }
 
-/// The maximum number of attributes of a single term.
+/// The maximum number of attributes for a single term.
 pub const MAX_ATTRIBUTES: usize = 512;
 
-/// The maximum total size of the attributes of a query, in octets. Attributes that apply to several terms count once
+/// The maximum total size of the attributes in a query, in octets. Attributes that apply to several terms count once
 /// for each term.
 pub const MAX_SPREAD: usize = 1 << 22;
 
@@ -275,7 +275,7 @@ fn parsed<T: FromStr>(octets: &[u8]) -> Option<T> {
     std::str::from_utf8(octets).ok()?.parse().ok()
 }
 
-/// Returns the text of a word that may be a keyword of PQF; `None` for a word that can only be a term.
+/// Returns the text of a word that may be a PQF keyword; `None` for a word that can only be a term.
 fn word<'a>(token: &Token<'a>) -> Option<&'a str> {
     (!token.quoted && token.text.starts_with('@')).then_some(token.text)
 }

@@ -87,7 +87,7 @@ fn print_operand(
     }
 }
 
-/// Prints attributes in the order of PQF, which is the reverse of the order in which they are sent.
+/// Prints attributes in PQF's order, which is the reverse of the order in which they are sent.
 fn print_attributes(
     f: &mut Formatter<'_>,
     attributes: &[AttributeElement],

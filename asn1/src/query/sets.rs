@@ -1,5 +1,5 @@
-//! Attribute sets by their common names, which extend the names of the registry in [`crate::oid`] (Z39.50-2003 Appendix
-//! OID; later registrations by the Maintenance Agency).
+//! Attribute sets by their common names, which extend the names from the registry in [`crate::oid`] (Z39.50-2003
+//! Appendix OID; later registrations by the Maintenance Agency).
 
 use super::suggest::nearest;
 use crate::oid::{self, Oid};

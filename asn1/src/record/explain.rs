@@ -17,7 +17,7 @@ pub use self::info::*;
 use crate::describe::described;
 
 described! {
-    /// Explain-Record: one record of the Explain database, of any category.
+    /// Explain-Record: one record from the Explain database, of any category.
     pub enum ExplainRecord {
         [0] TargetInfo(Box<TargetInfo>),
         [1] DatabaseInfo(Box<DatabaseInfo>),

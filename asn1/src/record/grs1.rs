@@ -1,5 +1,5 @@
-//! The GRS-1 record syntax (Z39.50-2003 Appendix REC.5): a tree of tagged elements. Types and fields have the names
-//! of the standard.
+//! The GRS-1 record syntax (Z39.50-2003 Appendix REC.5): a tree of tagged elements. Types and fields have the
+//! standard's names.
 #![allow(
     missing_docs,
     reason = "fields and variants are the standard's; a type's doc names its part"
@@ -20,7 +20,7 @@ use crate::types::{GeneralizedTime, InternationalString, OctetString};
 /// The maximum depth of nested elements. The elements at the top level are at depth 1. Decoding a record with deeper
 /// elements fails.
 ///
-/// The decoder of rasn allows 128 nested values, and each level of elements takes five of them.
+/// rasn's decoder allows 128 nested values, and each level of elements takes five of them.
 pub const MAX_DEPTH: usize = 25;
 
 productions! {
@@ -43,7 +43,7 @@ productions! {
     /// Variant: the variant of an element, as a list of properties.
     #[derive(Default)]
     pub struct Variant {
-        /// The variant set of triples that do not name a set. If absent, it is Variant-1.
+        /// The variant set for triples that do not name a set. If absent, it is Variant-1.
         [1] global_variant_set_id: Option<Oid>,
         [2] triples: Vec<Triple>,
     }
@@ -127,7 +127,7 @@ described! {
 }
 
 bare_choices! {
-    /// The value of a property of a variant.
+    /// The value of a variant property.
     pub enum TripleValue {
         Integer(i64),
         InternationalString(InternationalString),
@@ -144,7 +144,7 @@ bare_choices! {
 pub type TagPath = Vec<TagStep>;
 
 impl TaggedElement {
-    /// Creates an element with a numeric tag of tagSet-M or another tag set.
+    /// Creates an element with a numeric tag from tagSet-M or another tag set.
     pub fn numbered(tag_type: i64, tag_value: i64, content: ElementData) -> Self {
         Self::of(tag_type, StringOrNumeric::Numeric(tag_value), content)
     }

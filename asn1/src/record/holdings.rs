@@ -1,5 +1,5 @@
 //! Copies and their availability, in one form for all records with this information: OPAC records (Z39.50-2003 Appendix
-//! REC.3), and the fields 852 to 878 of MARC 21 (Format for Holdings Data).
+//! REC.3), and MARC 21 fields 852 to 878 (Format for Holdings Data).
 
 mod table;
 
@@ -16,11 +16,11 @@ use super::retrieved::RetrievedRecord;
 use crate::apdu::External;
 use crate::types::InternationalString;
 
-/// The maximum size in memory of the holdings of one record, in octets; further holdings are left out. The data of a
+/// The maximum size in memory of the holdings of one record, in octets; further holdings are left out. The data for a
 /// location is repeated in each of its items, so without this limit a small record could become very large.
 const MAX_OCTETS: usize = 16 << 20;
 
-/// A copy held by a library: an item, or a location whose items are unknown. Each text is a single line.
+/// A copy held by a library: an item, or a location whose items are unknown. All text is on a single line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Holding {
@@ -80,7 +80,7 @@ pub fn of_opac(record: &OpacRecord, charset: Option<Charset>) -> Vec<Holding> {
     }
 }
 
-/// Returns the holdings in a MARC 21 record in UTF-8. UNIMARC records have no such fields.
+/// Returns the holdings in a MARC 21 record in UTF-8. UNIMARC records have no holdings fields.
 pub fn of_marc(record: &MarcRecord) -> Vec<Holding> {
     if is_unimarc(record) {
         return Vec::new();
@@ -119,7 +119,7 @@ impl Holding {
         })
     }
 
-    /// Makes a holding from the data of a location.
+    /// Makes a holding from the data for a location.
     fn at(data: &HoldingsAndCircData) -> Self {
         Self {
             library: text(&data.nuc_code),
@@ -158,7 +158,7 @@ impl Holding {
         }
     }
 
-    /// Returns the holding with the data of an item at this location. If the item is the only one at the location and
+    /// Returns the holding with the data for an item at this location. If the item is the only one at the location and
     /// does not name its volume, it gets the volumes of the location.
     fn with_item(self, item: &CircRecord, is_only: bool) -> Self {
         let of_note = || CircStatus::of(self.note.as_deref()?).due;
@@ -175,7 +175,7 @@ impl Holding {
         }
     }
 
-    /// Returns the holding with the data of an item in a MARC record.
+    /// Returns the holding with the data for an item in a MARC record.
     fn with_marc(self, item: &MarcItem) -> Self {
         let status = text(&item.status);
         let said = CircStatus::of(status.as_deref().unwrap_or_default());
@@ -192,7 +192,7 @@ impl Holding {
         located.with_status(said)
     }
 
-    /// Returns the number of octets in the texts of the holding.
+    /// Returns the number of octets in the holding's text.
     fn octets(&self) -> usize {
         let texts = [
             &self.library,

@@ -31,7 +31,7 @@ pub enum RetrievedRecord {
     Grs1(GenericRecord),
     /// A brief bibliographic record.
     Summary(Box<BriefBib>),
-    /// A record of the Explain database.
+    /// A record from the Explain database.
     Explain(ExplainRecord),
     /// A record in any other syntax.
     Other(Box<External>),
@@ -92,8 +92,8 @@ impl RetrievedRecord {
         }
     }
 
-    /// Returns the octets of the record. A decoded value is encoded again in BER, except that SUTRS gives the octets
-    /// of the text.
+    /// Returns the octets of the record. A decoded value is encoded again in BER, except that for SUTRS, the octets of
+    /// the text are returned.
     pub fn octets(&self) -> Bytes {
         match self {
             Self::Marc(octets) | Self::Xml(octets) => octets.clone(),

@@ -1,5 +1,5 @@
-//! Diagnostics of SRU: the general set of the Library of Congress (`info:srw/diagnostic/1/`), and the set of Record
-//! Update (`info:srw/diagnostic/12/`).
+//! SRU diagnostics: the Library of Congress's general set (`info:srw/diagnostic/1/`), and the set for Record Update
+//! (`info:srw/diagnostic/12/`).
 
 mod bib1;
 mod conditions;
@@ -9,9 +9,9 @@ use std::fmt;
 
 pub use self::conditions::SruCondition;
 
-/// The diagnostic set of searchRetrieve, scan and explain, as the part of the URI before the number.
+/// The diagnostic set for searchRetrieve, scan and explain, as the part of the URI before the number.
 pub const DIAGNOSTIC_SET: &str = "info:srw/diagnostic/1/";
-/// The diagnostic set of Record Update, as the part of the URI before the number.
+/// The diagnostic set for Record Update, as the part of the URI before the number.
 pub const UPDATE_DIAGNOSTIC_SET: &str = "info:srw/diagnostic/12/";
 
 /// A diagnostic: an error or a warning in a response.
@@ -27,17 +27,17 @@ pub struct SruDiagnostic {
 }
 
 impl SruDiagnostic {
-    /// Creates a diagnostic about `details`, with a condition of the general set.
+    /// Creates a diagnostic about `details`, with a condition from the general set.
     pub fn new(condition: SruCondition, details: impl Into<String>) -> Self {
         Self::with_uri(format!("{DIAGNOSTIC_SET}{}", condition.0), details)
     }
 
-    /// Creates a diagnostic about `details`, with a condition of Record Update.
+    /// Creates a diagnostic about `details`, with a Record Update condition.
     pub fn update(number: u16, details: impl Into<String>) -> Self {
         Self::with_uri(format!("{UPDATE_DIAGNOSTIC_SET}{number}"), details)
     }
 
-    /// Creates a diagnostic of any set, given by its URI.
+    /// Creates a diagnostic from any set, given by its URI.
     pub fn with_uri(uri: impl Into<String>, details: impl Into<String>) -> Self {
         Self {
             uri: uri.into(),

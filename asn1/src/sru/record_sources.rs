@@ -19,7 +19,7 @@ use crate::oid::XML;
 /// The XML namespace of the elements defined here.
 pub const SOURCE_NAMESPACE: &str = "urn:x-z3950d:source";
 
-/// The maximum number of sources of a record that are accepted.
+/// The maximum number of sources accepted for a record.
 pub const MAX_SOURCES: usize = 256;
 
 /// The databases that contain a record.
@@ -113,7 +113,7 @@ impl RecordSources {
         Ok(read)
     }
 
-    /// Returns the sources as a unit of the otherInfo of a response.
+    /// Returns the sources as a unit for a response's otherInfo.
     pub fn to_unit(&self) -> OtherInformationUnit {
         let external = External::octet_aligned(XML, self.to_xml());
         OtherInformationUnit {

@@ -1,4 +1,4 @@
-//! Requests of SRU (SRU 1.1, 1.2 and 2.0: searchRetrieve, scan and explain; Record Update 1.0).
+//! SRU requests (SRU 1.1, 1.2 and 2.0: searchRetrieve, scan and explain; Record Update 1.0).
 
 mod elements;
 mod encoding;
@@ -60,7 +60,7 @@ impl Request {
 pub enum SruOperation {
     /// A search that also retrieves records.
     SearchRetrieve(SearchRetrieve),
-    /// A request for terms of an index.
+    /// A request for terms from an index.
     Scan(ScanRequest),
     /// A request for the server's description.
     Explain(ExplainRequest),
@@ -168,7 +168,7 @@ impl QueryType {
     }
 }
 
-/// The facet parameters of 2.0, as written in the request.
+/// The 2.0 facet parameters, as written in the request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FacetParameters {
@@ -188,7 +188,7 @@ pub struct FacetParameters {
     pub count: Option<String>,
 }
 
-/// A request for terms of an index.
+/// A request for terms from an index.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ScanRequest {
@@ -196,7 +196,8 @@ pub struct ScanRequest {
     pub clause: String,
     /// The language of the clause.
     pub query_type: QueryType,
-    /// The requested position of the start term in the list, counted from 1; 0 is the position before the list.
+    /// The requested position of the start term in the list of returned terms, counted from 1; 0 is the position before
+    /// that list.
     pub response_position: Option<u64>,
     /// The maximum number of terms to return.
     pub maximum_terms: Option<u64>,
@@ -246,7 +247,7 @@ impl UpdateRequest {
     }
 }
 
-/// An action of Record Update.
+/// A Record Update action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum UpdateAction {
     /// Insert the record into the database.

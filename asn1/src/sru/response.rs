@@ -1,5 +1,5 @@
-//! Responses of SRU (SRU 1.1, 1.2 and 2.0: `searchRetrieveResponse`, `scanResponse`, `explainResponse`; Record Update
-//! 1.0: `updateResponse`).
+//! SRU responses (SRU 1.1, 1.2 and 2.0: `searchRetrieveResponse`, `scanResponse`, `explainResponse`; Record Update 1.0:
+//! `updateResponse`).
 
 mod read;
 mod write;
@@ -24,7 +24,7 @@ pub enum Response {
     Scan(ScanResponse),
     /// The response with the server's description.
     Explain(ExplainResponse),
-    /// The response to a change of a record.
+    /// The response to a change to a record.
     Update(UpdateResponse),
 }
 
@@ -131,7 +131,7 @@ pub struct SruRecord {
     pub data: Bytes,
     /// The position of the record in the result set, counted from 1.
     pub position: Option<u64>,
-    /// The identifier of the record. The schemas of 1.2 and 2.0 do not have this element, but servers send it.
+    /// The identifier of the record. The schemas for 1.2 and 2.0 do not have this element, but servers send it.
     pub identifier: Option<String>,
     /// Additional XML from the server.
     pub extra: Bytes,
@@ -143,7 +143,7 @@ pub struct SruRecord {
 }
 
 impl SruRecord {
-    /// The schema of surrogate diagnostics.
+    /// The schema for surrogate diagnostics.
     pub const DIAGNOSTIC_SCHEMA: &str = "info:srw/schema/1/diagnostics-v1.1";
 
     /// Creates a record that is embedded as elements.
@@ -169,7 +169,7 @@ impl SruRecord {
     }
 }
 
-/// Terms of an index that occur in the result, with their counts.
+/// Terms from an index that occur in the result, with their counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SruFacet {
     /// The name of the index, as in a query.
@@ -228,7 +228,7 @@ impl ScanResponse {
     }
 }
 
-/// A term of an index.
+/// A term in an index.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SruTerm {
@@ -306,7 +306,7 @@ pub struct ExplainResponse {
 }
 
 impl ExplainResponse {
-    /// The schema of descriptions, which is ZeeRex 2.0.
+    /// The schema for descriptions, which is ZeeRex 2.0.
     pub const SCHEMA: &str = "http://explain.z3950.org/dtd/2.0/";
 
     /// Creates a response with a description, which is an `explain` element.
@@ -333,7 +333,7 @@ pub struct UpdateResponse {
     pub record_versions: Vec<(String, String)>,
     /// The record after the change.
     pub record: Option<SruRecord>,
-    /// The diagnostics of the request.
+    /// The diagnostics for the request.
     pub diagnostics: Vec<SruDiagnostic>,
     /// Additional XML from the server.
     pub extra: Bytes,

@@ -1,4 +1,4 @@
-//! The start of a scan as text: index, relation and term, in the form of a search clause of CQL (SRU, "Scan").
+//! The start of a scan as text: index, relation and term, in the form of a CQL search clause (SRU, "Scan").
 
 use super::{SruCondition, SruDiagnostic};
 use crate::query::cql::{Cql, Node, parse};

@@ -1,5 +1,5 @@
-//! The origin of the records of a search, in the `extraResponseData` of a response, and the origin of a single record,
-//! in its `extraRecordData`. This project defines the elements, because SRU has no elements for this purpose.
+//! The origin of the records found by a search, in the `extraResponseData` of a response, and the origin of a single
+//! record, in its `extraRecordData`. This project defines the elements, because SRU has no elements for this purpose.
 //!
 //! ```xml
 //! <searched xmlns="urn:x-z3950d:source">

@@ -1,4 +1,4 @@
-//! Recognizes parameters that contain secrets, such as a password, the token of SRU's extension for authentication
+//! Recognizes parameters that contain secrets, such as a password, the token for SRU's authentication extension
 //! (`info:srw/extension/2/auth-1.0`), or a user's API key.
 
 /// Parts of the names of parameters that contain secrets, in lower case and reduced to letters and digits.

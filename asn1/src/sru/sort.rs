@@ -6,7 +6,7 @@ use super::{SruCondition, SruDiagnostic};
 /// The maximum number of keys that are accepted.
 pub const MAX_SORT_KEYS: usize = 16;
 
-/// A sort key of `sortKeys`.
+/// A sort key in `sortKeys`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SruSortKey {
     /// The name of an index, or a path in the schema.

@@ -92,7 +92,7 @@ pub fn root_of(element: &[u8]) -> Option<(String, String)> {
 /// OPAC record. Records in other syntaxes are returned unchanged.
 ///
 /// # Errors
-/// The errors of [`XmlElement::read`].
+/// The same errors as [`XmlElement::read`].
 pub fn with_sound_xml(external: External) -> Result<External, XmlError> {
     match external.direct_reference {
         Some(oid::XML | oid::APPLICATION_XML) => sound_element(external),

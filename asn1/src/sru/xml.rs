@@ -103,7 +103,7 @@ pub(super) fn is_new(namespace: &str) -> bool {
     namespace.contains("docs.oasis-open.org/ns/search-ws")
 }
 
-/// The namespaces of SRU (SRU 1.1 and 1.2; OASIS searchRetrieve 1.0; SOAP 1.1).
+/// The SRU namespaces (SRU 1.1 and 1.2; OASIS searchRetrieve 1.0; SOAP 1.1).
 pub(super) mod namespace {
     use crate::sru::Version;
 
@@ -121,7 +121,7 @@ pub(super) mod namespace {
     const NEW_SCAN: &str = "http://docs.oasis-open.org/ns/search-ws/scan";
     const NEW_DIAGNOSTIC: &str = "http://docs.oasis-open.org/ns/search-ws/diagnostic";
 
-    /// Returns the namespace of responses to searches and of explain.
+    /// Returns the namespace for responses to searches and explain requests.
     pub(in crate::sru) fn response(version: Version) -> &'static str {
         match version {
             Version::V1_1 | Version::V1_2 => SRU,
@@ -129,7 +129,7 @@ pub(super) mod namespace {
         }
     }
 
-    /// Returns the namespace of scan.
+    /// Returns the namespace for scan.
     pub(in crate::sru) fn scan(version: Version) -> &'static str {
         match version {
             Version::V1_1 | Version::V1_2 => SRU,
@@ -137,7 +137,7 @@ pub(super) mod namespace {
         }
     }
 
-    /// Returns the namespace of diagnostics that concern a complete request.
+    /// Returns the namespace for diagnostics that concern a complete request.
     pub(in crate::sru) fn diagnostic(version: Version) -> &'static str {
         match version {
             Version::V1_1 | Version::V1_2 => DIAGNOSTIC,

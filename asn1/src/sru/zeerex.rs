@@ -1,4 +1,4 @@
-//! A server's description of itself and of a database, which is the record of an explain response (ZeeRex 2.0,
+//! A server's description of itself and of a database, which is the record in an explain response (ZeeRex 2.0,
 //! `http://explain.z3950.org/dtd/2.0/`).
 
 mod read;
@@ -73,7 +73,7 @@ pub struct ZeeRexDatabase {
     pub contact: String,
     /// The server's program.
     pub implementation: Option<ZeeRexImplementation>,
-    /// Links to the same database with other protocols, and to other databases of the server. Each link has a type and
+    /// Links to the same database over other protocols, and to other databases on the server. Each link has a type and
     /// a URL, such as `z39.50` and `z39.50s://lib.example:210/books`.
     pub links: Vec<(String, String)>,
 }
@@ -101,7 +101,7 @@ pub struct ZeeRexMeta {
     pub date_aggregated: Option<String>,
 }
 
-/// `set`: a context set of CQL.
+/// `set`: a CQL context set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ContextSet {
     /// The prefix of the context set.
@@ -167,7 +167,7 @@ pub struct ZeeRexAttribute {
     pub value: String,
 }
 
-/// `schema`: a schema of records.
+/// `schema`: a schema for records.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ZeeRexSchema {

@@ -1,4 +1,4 @@
-//! The bib file, which defines the qualifiers of CCL queries, because ISO 8777 does not define any. It has YAZ's
+//! The bib file, which defines the qualifiers for CCL queries, because ISO 8777 does not define any. It has YAZ's
 //! format, with a line for each qualifier, alias or directive.
 
 use super::super::{number, sets};
@@ -8,7 +8,7 @@ use crate::oid::Oid;
 /// The maximum length of a bib file, in octets.
 pub const MAX_BIB_LENGTH: usize = 1 << 20;
 
-/// The qualifiers of CCL queries, and the words and symbols of the operators.
+/// The qualifiers for CCL queries, and the words and symbols of the operators.
 ///
 /// Each line of the file has one of these forms; `#` begins a comment:
 /// - `ti u=4 s=pw t=l,r`: a qualifier and its attributes. A type is a number or one of the letters `u r p s t c` for 1
@@ -19,7 +19,7 @@ pub const MAX_BIB_LENGTH: usize = 1 << 20;
 /// - `tiau ti au`: an alias, which searches for the term under each of the qualifiers.
 /// - `@and og`: a directive. There are directives for the words of operators (`@and @or @not @set`), for symbols
 ///   (`@truncation` and `@mask`), `@case 0` to ignore the case of words and qualifiers, and `@field or` to search under
-///   each qualifier of a list instead of merging the attributes.
+///   each qualifier in a list instead of merging the attributes.
 ///
 /// The qualifier `term` is used if a query does not name a qualifier.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,12 +32,12 @@ pub struct Bib {
     pub(super) truncation: Vec<String>,
     pub(super) mask: Vec<String>,
     pub(super) case_sensitive: bool,
-    /// Whether each qualifier of a list is searched separately.
+    /// Whether each qualifier in a list is searched separately.
     pub(super) each_field: bool,
 }
 
 impl Default for Bib {
-    /// Returns the built-in qualifiers, which have the index names of all query languages.
+    /// Returns the built-in qualifiers, which have the index names used in all query languages.
     fn default() -> Self {
         // The tests ensure that the file is valid, so the fallback is never used.
         Self::parse(include_str!("default.bib")).unwrap_or_else(|_| Self::empty())
@@ -161,7 +161,7 @@ impl Bib {
                     _ => return Err(value_fault()),
                 }
             }
-            // A bib file of YAZ may have stop words; they are accepted and ignored here.
+            // A YAZ bib file may have stop words; they are accepted and ignored here.
             _ if directive.starts_with("stop.") => {}
             _ => {
                 return Err(format!(
@@ -216,7 +216,7 @@ impl Bib {
     }
 }
 
-/// The error for an invalid line of a bib file.
+/// The error for an invalid line in a bib file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line} of the bib file: {reason}")]
 #[non_exhaustive]

@@ -18,8 +18,8 @@ pub const MAX_WRITTEN_OUT: usize = 1 << 24;
 
 /// Parses a CCL query with the qualifiers of a bib file. The attribute set of the query is Bib-1.
 ///
-/// The RPN is the same as that of YAZ, except where YAZ loses parts of the text: a relation before parentheses applies
-/// to all terms inside, a backslash is applied once, and an unclosed quote is refused.
+/// The RPN is the same as YAZ's, except where YAZ loses parts of the text: a relation before parentheses applies to all
+/// terms inside, a backslash is applied once, and an unclosed quote is refused.
 ///
 /// # Errors
 /// [`QueryError`], with the fault and its offset.
@@ -87,7 +87,7 @@ enum PartKind<'b> {
     Elements(Qualifiers<'b>, bool),
     /// Terms with distances between them.
     Nearness(Qualifiers<'b>),
-    /// A text that is read once for each list of qualifiers.
+    /// Text that is read once for each list of qualifiers.
     Alternatives {
         /// The index of the token at which each alternative starts.
         at: usize,

@@ -17,7 +17,7 @@ use crate::oid::BIB_1;
 /// The maximum number of attributes of a term that can be expressed by qualifiers.
 pub const MAX_ATTRIBUTES_SAID: usize = 16;
 
-/// The maximum number of texts that are tried for a term.
+/// The maximum number of spellings that are tried for a term.
 const MAX_TRIED: usize = 10_000;
 
 /// Prints a query as CCL, on one line.
@@ -154,7 +154,7 @@ fn is_same(one: &RpnQuery, other: &RpnQuery) -> bool {
             .all(|wanted| count(&a.attributes, wanted) == count(&b.attributes, wanted))
 }
 
-/// Returns the numeric value of the attribute of a type.
+/// Returns the numeric value of the attribute of the wanted type.
 fn number(attributes: &[AttributeElement], wanted: i64) -> Option<i64> {
     attributes
         .iter()
@@ -242,7 +242,7 @@ fn texts(term: &str, truncation: Option<i64>, bib: &Bib) -> Vec<String> {
     texts
 }
 
-/// Converts the masks of a term to those of CCL, and escapes other special characters.
+/// Converts the masks in a term to CCL masks, and escapes other special characters.
 fn unmasked(term: &str, any: &str, one: &str, bib: &Bib) -> Option<String> {
     let mut text = String::new();
     let mut rest = term;

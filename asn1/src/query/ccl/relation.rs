@@ -1,4 +1,4 @@
-//! Parses the relation of a CCL query: a range, or a Relation attribute for the terms.
+//! Parses the relation in a CCL query: a range, or a Relation attribute for the terms.
 
 use super::super::{QueryError, QueryErrorKind};
 use super::bib::Attribute;
@@ -8,7 +8,7 @@ use super::token::{Kind, Token};
 use crate::apdu::{AttributeElement, AttributeValue, Operand, Operator, RpnStructure};
 use crate::bib1::attributes::RELATION;
 
-/// The relation symbols, each with its value of the Relation attribute.
+/// The relation symbols, each with its Relation attribute value.
 pub(super) const RELATIONS: [(&str, i64); 6] = [
     ("<", 1),
     ("<=", LESS_OR_EQUAL),

@@ -36,7 +36,7 @@ enum Style {
     Mask,
 }
 
-/// Returns the attribute by which the qualifiers allow a special value of the bib file. The first qualifier with an
+/// Returns the attribute by which the qualifiers allow a special value from the bib file. The first qualifier with an
 /// attribute of that type decides.
 pub(super) fn allowed<'b>(
     qualifiers: &Qualifiers<'b>,

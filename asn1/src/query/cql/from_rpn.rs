@@ -181,7 +181,7 @@ struct Speaker<'a> {
     /// The attributes that the clause must produce, each with an explicit set.
     wanted: Vec<AttributeElement>,
     term: String,
-    /// The term with the masks of CQL, if these can express the truncation.
+    /// The term with CQL masks, if these can express the truncation.
     masks: Option<String>,
 }
 

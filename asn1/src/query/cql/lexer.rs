@@ -49,7 +49,7 @@ impl CqlToken {
             || ["all", "any", "adj"].iter().any(|name| self.is(name))
     }
 
-    /// Returns whether the token is a relation of the context set `cql` that YAZ treats as a term: `exact`, `within`,
+    /// Returns whether the token is a relation from the context set `cql` that YAZ treats as a term: `exact`, `within`,
     /// `encloses` or `scr`.
     pub(super) fn is_rare_relation(&self) -> bool {
         ["exact", "within", "encloses", "scr"]

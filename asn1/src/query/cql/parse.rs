@@ -17,11 +17,10 @@ pub const MAX_DEPTH: usize = MAX_RPN_DEPTH;
 /// The maximum number of consecutive modifiers.
 pub const MAX_MODIFIERS: usize = 16;
 
-/// Parses a CQL query of version 1.1 or 1.2.
+/// Parses a CQL 1.1 or 1.2 query.
 ///
-/// Index, relation and modifiers of `title = (war or peace)` apply to everything in the parentheses. `exact`, `within`,
-/// `encloses` and `scr` are relations if they stand between a word and a term, group or modifier; YAZ always treats them as
-/// terms.
+/// The index, relation and modifiers in `title = (war or peace)` apply to everything in the parentheses. `exact`, `within`, `encloses` and
+/// `scr` are relations if they stand between a word and a term, group or modifier; YAZ always treats them as terms.
 ///
 /// # Errors
 /// [`QueryError`], with the fault and its offset.

@@ -62,7 +62,7 @@ impl PropertyAttribute {
     }
 }
 
-/// The error for an invalid line of a properties file.
+/// The error for an invalid line in a properties file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{reason} in line {line} of the properties")]
 #[non_exhaustive]
@@ -174,7 +174,7 @@ impl Properties {
     }
 }
 
-/// The properties for Dublin Core, Bath, `rec` and `cql`, with the names of [`names`](crate::query::names) as the
+/// The properties for Dublin Core, Bath, `rec` and `cql`, with the names from [`names`](crate::query::names) as the
 /// default set.
 impl Default for Properties {
     fn default() -> Self {
@@ -190,7 +190,7 @@ enum PropertyToken<'a> {
     Quote,
 }
 
-/// Returns the words, equals signs and quotes of a line, without its comment.
+/// Returns the words, equals signs and quotes on a line, without its comment.
 fn tokens(line: &str) -> impl Iterator<Item = PropertyToken<'_>> {
     let mut rest = line.split('#').next().unwrap_or_default();
     std::iter::from_fn(move || {

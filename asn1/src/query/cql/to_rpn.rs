@@ -1,5 +1,5 @@
 //! Uses the properties to translate CQL to the same RPN query as YAZ: one with the same attributes in the same order,
-//! and the same terms (Z39.50-2003 §3.7), with masks of ANSI Z39.58 if necessary.
+//! and the same terms (Z39.50-2003 §3.7), with ANSI Z39.58 masks if necessary.
 
 use super::{
     Boolean, Clause, Cql, Modifier, Node, PrefixMap, Properties, PropertyAttribute, Relation, Sign,
@@ -23,12 +23,12 @@ use term::Pattern;
 /// The maximum number of operands in a translated query.
 pub const MAX_OPERANDS: usize = 10_000;
 
-/// The common beginning of the identifiers of all versions of the context set `cql`.
+/// The beginning shared by the identifiers for all versions of the context set `cql`.
 const CQL_URI: &str = "info:srw/cql-context-set/1/cql-";
 
 /// Translates a query. Its sort keys are left out because RPN cannot express them; see [`sort_keys`].
 ///
-/// Terms of `all` and `any` are split at spaces. The additional words after a term must all occur; after `all` and
+/// Terms after `all` and `any` are split at spaces. The additional words after a term must all occur; after `all` and
 /// `any`, they are treated like the words of the term.
 ///
 /// # Errors
@@ -170,7 +170,7 @@ impl<'a> Translator<'a> {
         self.with_values(tree, relation)
     }
 
-    /// Returns the attributes that all terms of a clause have: those of `always`, the relation and the structure.
+    /// Returns the attributes that all terms of a clause have: those from `always`, the relation and the structure.
     fn common_attributes(
         &self,
         word: &Word,
@@ -209,8 +209,8 @@ impl<'a> Translator<'a> {
         (is_usual && known.next().is_none() && properties.uri(None).is_none()).then_some(&[])
     }
 
-    /// Returns the attributes that are placed nearest to each term of a clause: those of the index, followed by those
-    /// of the modifiers in reverse order.
+    /// Returns the attributes that are placed nearest to each term of a clause: those from the index, followed by those
+    /// from the modifiers in reverse order.
     fn own_attributes(
         &self,
         relation: &Relation,
@@ -409,7 +409,7 @@ fn not_a_modifier(modifier: &Modifier) -> QueryError {
     kind.at(modifier.name.offset)
 }
 
-/// Returns whether an index of the context set `cql` refers to a result set: `resultSet` in YAZ, and other names in
+/// Returns whether an index from the context set `cql` refers to a result set: `resultSet` in YAZ, and other names in
 /// the versions of the context set.
 fn is_result_set(name: &str) -> bool {
     ["resultSet", "resultSetId", "resultSetName"]

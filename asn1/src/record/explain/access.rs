@@ -41,7 +41,7 @@ described! {
         [2] description: Option<Vec<HumanString>>,
     }
 
-    /// An operator of type-0 queries.
+    /// An operator in type-0 queries.
     pub struct PrivateOperator {
         [0] operator: InternationalString,
         [1] description: Option<HumanString>,

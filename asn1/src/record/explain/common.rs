@@ -1,5 +1,5 @@
-//! Types that several Explain records use: dates, human-readable texts, addresses, attribute combinations
-//! (Z39.50-2003 Appendix REC.1, subsidiary definitions).
+//! Types that several Explain records use: dates, human-readable text, addresses, attribute combinations (Z39.50-2003
+//! Appendix REC.1, subsidiary definitions).
 
 use crate::apdu::{DatabaseName, OtherInformation, StringOrNumeric};
 use crate::describe::{Describe, Value, described};
@@ -14,7 +14,7 @@ productions! {
 }
 
 described! {
-    /// CommonInfo: the dates of the record, and the language of its texts.
+    /// CommonInfo: the dates of the record, and the language of its text.
     #[derive(Default)]
     pub struct CommonInfo {
         [0] date_added: Option<GeneralizedTime>,
@@ -24,7 +24,7 @@ described! {
         other_info: Option<OtherInformation>,
     }
 
-    /// A text in one language.
+    /// Text in one language.
     pub struct HumanText {
         [0] language: Option<LanguageCode>,
         [1] text: InternationalString,
@@ -100,11 +100,11 @@ described! {
     }
 }
 
-/// LanguageCode: a code of three letters from ANSI/NISO Z39.53.
+/// LanguageCode: a three-letter code from ANSI/NISO Z39.53.
 pub type LanguageCode = InternationalString;
 
 impl Describe for HumanString {
-    /// Describes a text without a language as the text alone.
+    /// Describes text without a language as only the text.
     fn describe(&self) -> Value {
         let texts = self.0.iter().map(|one| match one.language {
             None => one.text.describe(),

@@ -1,4 +1,4 @@
-//! The detail records of Explain, about the attributes, terms, elements, sort keys, variants and units of databases
+//! The Explain detail records, about the attributes, terms, elements, sort keys, variants and units in databases
 //! (Z39.50-2003 Appendix REC.1).
 
 use super::{AttributeCombinations, CommonInfo, HumanString, Path, PrimitiveDataType};

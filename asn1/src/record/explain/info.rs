@@ -1,4 +1,4 @@
-//! The info records of Explain, about the server and its databases, schemas, tag sets, syntaxes, attribute sets, term
+//! The Explain info records, about the server and its databases, schemas, tag sets, syntaxes, attribute sets, term
 //! lists and services (Z39.50-2003 Appendix REC.1).
 
 use super::{
@@ -94,7 +94,7 @@ described! {
         [2] default_tag_type: Option<()>,
     }
 
-    /// ElementInfo: an element of a schema or of a record syntax.
+    /// ElementInfo: an element in a schema or in a record syntax.
     pub struct ElementInfo {
         [1] element_name: InternationalString,
         [2] element_tag_path: Path,
@@ -162,7 +162,7 @@ described! {
         [4] description: Option<HumanString>,
     }
 
-    /// AttributeType: an attribute type of an attribute set, and its values.
+    /// AttributeType: an attribute type in an attribute set, and its values.
     #[derive(Default)]
     pub struct AttributeType {
         [0] name: Option<InternationalString>,

@@ -1,5 +1,5 @@
-//! Converts MARC records to GRS-1: the control number with a tag of tagSet-M, Dublin Core with tags of tagSet-G, and
-//! every field with its own tag as a string.
+//! Converts MARC records to GRS-1: the control number with a tag from tagSet-M, Dublin Core with tags from tagSet-G,
+//! and every field with its own tag as a string.
 
 use z3950_marc::crosswalk::dublin_core;
 use z3950_marc::record::{Field, MarcRecord};
@@ -35,7 +35,7 @@ impl GenericRecord {
     }
 }
 
-/// Returns the name in tagSet-G of an element of Dublin Core.
+/// Returns the tagSet-G name for a Dublin Core element.
 fn tag_set_g_name(element: &str) -> &str {
     match element {
         "creator" => "author",

@@ -4,11 +4,11 @@
 use crate::apdu::StringOrNumeric;
 use crate::bib1::find;
 
-/// The conventional tag type of tagSet-M, whose elements describe the record.
+/// The conventional tag type for tagSet-M, whose elements describe the record.
 pub const TAG_SET_M: i64 = 1;
-/// The conventional tag type of tagSet-G, whose elements occur in any kind of document.
+/// The conventional tag type for tagSet-G, whose elements occur in any kind of document.
 pub const TAG_SET_G: i64 = 2;
-/// The conventional tag type of strings that the server defines.
+/// The conventional tag type for strings that the server defines.
 pub const STRING_TAGS: i64 = 3;
 
 /// Returns the name of an element: the registered name in tagSet-M or tagSet-G, or the tag itself if it is a string.
@@ -28,7 +28,7 @@ pub(super) fn number_in_tag_set_g(name: &str) -> Option<i64> {
         .map(|(number, _)| *number)
 }
 
-/// Returns the name of a class of Variant-1.
+/// Returns the name of a class in Variant-1.
 pub(super) fn variant_class(class: i64) -> Option<&'static str> {
     find(VARIANT_1, class)
 }

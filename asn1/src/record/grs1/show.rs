@@ -94,7 +94,7 @@ fn put_notes(element: &TaggedElement, indent: usize, out: &mut String) {
     }
 }
 
-/// Returns a property of a variant as text, such as `bodyPartType 1: text/html`. Classes of sets other than Variant-1
+/// Returns a property of a variant as text, such as `bodyPartType 1: text/html`. Classes from sets other than Variant-1
 /// are shown by number.
 fn triple_text(variant: &Variant, triple: &Triple) -> String {
     let class = class_name(variant, triple)

@@ -234,7 +234,7 @@ fn holding(fields: &[&Field]) -> HoldingsAndCircData {
 
 const LETTERS: &str = "abcdefghijklmnopqrstuvwxyz";
 
-/// Joins the texts that are not empty; `None` if all are empty.
+/// Joins the non-empty texts; `None` if all are empty.
 fn text(parts: impl Iterator<Item = Vec<u8>>, between: &str) -> Option<InternationalString> {
     let parts: Vec<Vec<u8>> = parts.filter(|part| !part.is_empty()).collect();
     (!parts.is_empty()).then(|| (&*parts.join(between.as_bytes())).into())
@@ -302,7 +302,7 @@ mod tests {
     use crate::describe::Describe as _;
     use crate::oid;
 
-    /// A field of a test: its tag, and its subfields as codes and data.
+    /// A field in a test: its tag, and its subfields as codes and data.
     type Written<'a> = (&'a [u8; 3], &'a [(&'a str, &'a str)]);
 
     fn check(fields: &[Written<'_>], expected: &str) {

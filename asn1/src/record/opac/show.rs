@@ -1,4 +1,4 @@
-//! Writes OPAC records for people and programs: as text, as JSON, and as XML in the format of YAZ (`opacxml.xsd`).
+//! Writes OPAC records for people and programs: as text, as JSON, and as XML in YAZ's format (`opacxml.xsd`).
 
 use z3950_marc::marcline::HOLDINGS;
 use z3950_marc::xmltext::put_content;
@@ -32,7 +32,7 @@ impl OpacRecord {
         self.describe().to_json()
     }
 
-    /// Returns an XML document `opacRecord` in the format of YAZ, followed by a newline. It has MARCXML in
+    /// Returns an XML document `opacRecord` in YAZ's format, followed by a newline. It has MARCXML in
     /// `bibliographicRecord`, and an element `holding` for each holding.
     pub fn to_xml(&self) -> String {
         let mut out = String::from("<opacRecord>\n");

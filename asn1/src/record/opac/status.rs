@@ -1,6 +1,6 @@
 //! Interprets the status of an item, which catalogues write in public notes and in 876 $j: whether the item is
 //! available, when it is due back, and how many readers are waiting for it. Neither Z39.50-2003 nor MARC 21 defines the
-//! words of a status.
+//! wording of a status.
 
 /// The interpretation of a status. A value that the status does not state is `None`.
 #[derive(Debug, Default, PartialEq, Eq)]

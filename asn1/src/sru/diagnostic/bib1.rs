@@ -1,4 +1,4 @@
-//! Converts conditions of Bib-1 to those of SRU and back, for clients of both protocols: most SRU servers are a front
+//! Converts Bib-1 conditions to SRU conditions and back, for clients of both protocols: most SRU servers are a front
 //! end of a Z39.50 server.
 
 use super::{SruCondition, SruDiagnostic};

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A condition of the general set of diagnostics, which may be unassigned.
+/// A condition from the general diagnostic set, which may be unassigned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SruCondition(pub u16);
 
@@ -23,7 +23,7 @@ impl fmt::Display for SruCondition {
     }
 }
 
-/// Returns the meaning of a condition of Record Update.
+/// Returns the meaning of a Record Update condition.
 pub(super) fn update_message(number: u16) -> Option<&'static str> {
     find(UPDATE_CONDITIONS, number)
 }

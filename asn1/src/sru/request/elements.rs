@@ -29,7 +29,7 @@ impl Request {
         self.put_fields(&mut fields);
         for (name, value) in &fields {
             match &**name {
-                // The schema of 2.0 has one element for all facet parameters; older schemas cannot echo facet parameters.
+                // The schema for 2.0 has one element for all facet parameters; older schemas cannot echo facet parameters.
                 name if name.starts_with("facet") => {
                     if is_new && !facets.is_empty() {
                         to.text("facetParameters", &std::mem::take(&mut facets));
@@ -41,7 +41,7 @@ impl Request {
                         put_parameters(to, std::mem::take(&mut parameters));
                     }
                     to.text(element_name(name), value);
-                    // The schemas of 1.1 and 1.2 require the query as elements too.
+                    // The schemas for 1.1 and 1.2 require the query as elements too.
                     match name {
                         "query" if !is_new => xcql::put_query(to, value),
                         "scanClause" if !is_new => xcql::put_scan_clause(to, value),
@@ -51,14 +51,14 @@ impl Request {
             }
         }
         put_parameters(to, parameters);
-        // The schema of scan allows these elements only in other namespaces, which the request does not name.
+        // The schema for scan allows these elements only in other namespaces, which the request does not name.
         let is_scan = matches!(self.operation, SruOperation::Scan(_));
         if !(is_new && (is_search || is_scan)) {
             put_extra(to, &extra);
         }
     }
 
-    /// Writes the parameters of the request as elements of SOAP, without the version.
+    /// Writes the parameters of the request as SOAP elements, without the version.
     pub(in crate::sru) fn put_elements(&self, to: &mut Writer<'_>) {
         let mut fields = Vec::new();
         self.put_fields(&mut fields);

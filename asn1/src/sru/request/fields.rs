@@ -57,7 +57,7 @@ impl Request {
                 put.query(&scan.query_type, names, &scan.clause);
                 put.number("responsePosition", scan.response_position);
                 put.number("maximumTerms", scan.maximum_terms);
-                // The schema of scan has `httpAccept` before the stylesheet.
+                // The schema for scan has `httpAccept` before the stylesheet.
                 put.only_new("httpAccept", self.http_accept.as_deref());
             }
             SruOperation::Explain(explain) => put.packing(explain.packing),

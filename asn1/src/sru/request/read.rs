@@ -1,4 +1,4 @@
-//! Reads a request from its names and values, which come from a URL, a form, or elements of SOAP.
+//! Reads a request from its names and values, which come from a URL, a form, or SOAP elements.
 
 use super::encoding::{Undecodable, decode, pairs};
 use super::{

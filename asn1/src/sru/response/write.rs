@@ -1,5 +1,5 @@
-//! Writes responses as XML, in the order of the schemas (`srw-types.xsd` of 1.1 and 1.2, `sruResponse.xsd` and
-//! `scan.xsd` of OASIS), with the prefixes that YAZ writes and clients look for.
+//! Writes responses as XML, in the order of the schemas (`srw-types.xsd` for 1.1 and 1.2, `sruResponse.xsd` and
+//! `scan.xsd` from OASIS), with the prefixes that YAZ writes and clients look for.
 
 use std::borrow::Cow;
 
@@ -138,7 +138,7 @@ impl ExplainResponse {
 }
 
 impl UpdateResponse {
-    /// Writes the response with the namespaces of 1.1, because updates have no others.
+    /// Writes the response with the 1.1 namespaces, because updates have no others.
     fn write(&self, to: &mut Writer<'_>) {
         let namespaces = [("zu", namespace::UPDATE), ("zs", namespace::SRU)];
         to.with("zu:").begin_with("updateResponse", &namespaces);

@@ -119,7 +119,7 @@ fn check_characters(octets: &[u8]) -> Result<(), XmlError> {
     }
 }
 
-/// The maximum number of attributes of an element.
+/// The maximum number of attributes on an element.
 const MAX_ATTRIBUTES: usize = 256;
 
 /// Checks a start tag (§3.1), and adds the namespaces that it declares.

@@ -115,7 +115,7 @@ pub(super) fn local_part(name: &str) -> &str {
     name.split_once(':').map_or(name, |(_, local)| local)
 }
 
-/// Returns whether a text is a name with or without a prefix (QName).
+/// Returns whether text is a name with or without a prefix (QName).
 pub(super) fn is_qualified_name(text: &str) -> bool {
     match text.split_once(':') {
         Some((prefix, local)) => is_simple_name(prefix) && is_simple_name(local),
@@ -123,7 +123,7 @@ pub(super) fn is_qualified_name(text: &str) -> bool {
     }
 }
 
-/// Returns whether a text is a name without a colon (NCName).
+/// Returns whether text is a name without a colon (NCName).
 pub(super) fn is_simple_name(text: &str) -> bool {
     text.starts_with(is_name_start) && text.chars().all(is_name_character)
 }

@@ -1,4 +1,4 @@
-//! Reads a description of any version, in any namespace. Missing values are empty, and unknown elements are skipped.
+//! Reads a description in any version and any namespace. Missing values are empty, and unknown elements are skipped.
 
 use bytes::Bytes;
 use quick_xml::events::BytesStart;
@@ -11,7 +11,7 @@ use crate::sru::SruLimits;
 use crate::sru::xml::{XmlError, XmlReader, attribute, document, local_name};
 
 impl ZeeRex {
-    /// Parses an `explain` element, which is the record of an [`ExplainResponse`](crate::sru::ExplainResponse).
+    /// Parses an `explain` element, which is the record in an [`ExplainResponse`](crate::sru::ExplainResponse).
     ///
     /// # Errors
     /// [`XmlError`] for any other element, and for XML that exceeds `limits`.

@@ -1,5 +1,5 @@
-//! Writes terms and patterns of RPN with the special characters of CQL: `*` for any characters, `?` for one character,
-//! and a backslash before literal characters.
+//! Writes RPN terms and patterns with CQL's special characters: `*` for any characters, `?` for one character, and a
+//! backslash before literal characters.
 
 use std::iter::Peekable;
 use std::str::Chars;
@@ -22,7 +22,7 @@ pub(super) fn escaped(term: &str) -> String {
     text
 }
 
-/// Rewrites a regular expression with the masks of CQL; `None` if it uses any operator other than `.` and `.*`.
+/// Rewrites a regular expression with CQL masks; `None` if it uses any operator other than `.` and `.*`.
 pub(super) fn from_regexp(term: &str) -> Option<String> {
     let mut text = String::with_capacity(term.len());
     let mut characters = term.chars().peekable();
@@ -51,7 +51,8 @@ fn is_repeated(rest: &mut Peekable<Chars<'_>>) -> bool {
     matches!(rest.peek(), Some('*' | '+' | '?' | '{'))
 }
 
-/// Rewrites a term with the masks of ANSI Z39.58 to those of CQL; `None` if a mask specifies a number of characters.
+/// Rewrites a term that has ANSI Z39.58 masks to one that has CQL masks; `None` if a mask specifies a number of
+/// characters.
 pub(super) fn from_z3958(term: &str) -> Option<String> {
     let mut text = String::with_capacity(term.len());
     let mut characters = term.chars().peekable();

@@ -1,4 +1,4 @@
-//! Translates the Boolean operators of CQL to operators of RPN, including the modifiers of `prox`.
+//! Translates CQL's Boolean operators to RPN operators, including the modifiers of `prox`.
 
 use super::not_a_modifier;
 use crate::apdu::{KnownProximityUnit, Operator, RelationType};
@@ -48,7 +48,7 @@ fn proximity(modifiers: &[Modifier]) -> Result<Operator, QueryError> {
     Ok(near(distance, ordered, relation_type, unit))
 }
 
-/// The relations of distance, by their symbols in CQL.
+/// The distance relations, by their symbols in CQL.
 pub(in crate::query::cql) const RELATIONS: [(Sign, RelationType); 6] = [
     (Sign::Less, RelationType::LESS_THAN),
     (Sign::LessOrEqual, RelationType::LESS_THAN_OR_EQUAL),
@@ -58,7 +58,7 @@ pub(in crate::query::cql) const RELATIONS: [(Sign, RelationType); 6] = [
     (Sign::NotEqual, RelationType::NOT_EQUAL),
 ];
 
-/// The units of distance, by their names in the ASN.1 of Z39.50.
+/// The distance units, by their names in Z39.50's ASN.1.
 pub(in crate::query::cql) const UNITS: [(&str, KnownProximityUnit); 11] = [
     ("character", KnownProximityUnit::CHARACTER),
     ("word", KnownProximityUnit::WORD),

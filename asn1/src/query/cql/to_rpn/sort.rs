@@ -1,4 +1,4 @@
-//! Translates the keys after CQL's `sortby` to the keys of a Sort request (Z39.50-2003 §3.2.7.1.3).
+//! Translates the keys after CQL's `sortby` to keys for a Sort request (Z39.50-2003 §3.2.7.1.3).
 
 use super::super::{Cql, Properties, SingleSpec};
 use super::{Translator, not_a_modifier};
@@ -9,7 +9,7 @@ use crate::apdu::{
 use crate::oid::BIB_1;
 use crate::query::QueryError;
 
-/// Returns the keys after `sortby` as keys of a Sort request, most important key first. Case is ignored unless
+/// Returns the keys after `sortby` as keys for a Sort request, most important key first. Case is ignored unless
 /// `/sort.respectCase` is given. The server decides where to sort records without the key.
 ///
 /// # Errors

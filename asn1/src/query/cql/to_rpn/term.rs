@@ -1,5 +1,5 @@
 //! Translates a CQL term to an RPN term: anchors and masks at the ends become attributes, and masks within the term
-//! become masks of ANSI Z39.58.
+//! become ANSI Z39.58 masks.
 
 use crate::query::cql::unescaped;
 
