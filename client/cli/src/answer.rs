@@ -75,7 +75,7 @@ impl fmt::Display for Origin {
     }
 }
 
-/// A function that returns the input for a record of a file, for commands that accept records as inputs.
+/// A function that returns the input for a record in a file, for commands that accept records as inputs.
 pub(crate) type NameRecord = fn(&MarcRecord) -> String;
 
 /// A function that returns a key for an input. Inputs with the same key have the same answer; an input without a key is
@@ -228,7 +228,7 @@ pub(crate) async fn refuse(ask: &Ask, words: String, recipient: &mut Recipient) 
     answer
 }
 
-/// Answers an ask with `work`. An input that is too long or empty is answered with an error.
+/// Answers an `Ask` with `work`. An input that is too long or empty is answered with an error.
 async fn answer(
     work: &impl AsyncFn(&Ask, &mut Recipient) -> Answer,
     ask: &Ask,
@@ -251,7 +251,7 @@ async fn answer(
     work(ask, recipient).await
 }
 
-/// The options for writing the answers of `get`, `lookup` and `search`.
+/// The options for writing the answers from `get`, `lookup` and `search`.
 #[derive(Debug, Clone)]
 pub(crate) struct Writing {
     /// Whether answers are written as JSON objects.

@@ -29,7 +29,7 @@ use crate::console::exit;
 use crate::prompt::Open;
 use crate::tryout::Try;
 
-/// Search Z39.50 and SRU servers and retrieve records from them, by name or by the URLs of RFC 2056.
+/// Search Z39.50 and SRU servers and retrieve records from them, by name or by RFC 2056 URLs.
 ///
 /// A URL can be given instead of a command: z39.50r: and gopher: URLs run `get`, z39.50s: URLs run `open`.
 #[derive(Debug, Parser)]
@@ -48,7 +48,7 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
-/// Options of every command.
+/// Options for every command.
 #[derive(Debug, Args)]
 pub(crate) struct Messages {
     /// Log what is being done; -vv names every APDU sent and received, -vvv lists their contents.
@@ -107,7 +107,7 @@ pub(crate) enum Command {
     Plan(Box<plan::Arguments>),
     /// Decode captured APDUs and list their contents.
     Decode(Decode),
-    /// Convert files of records to other formats, or check them.
+    /// Convert record files to other formats, or check them.
     Convert(Box<Convert>),
     /// Parse, build, compare and check URLs.
     #[command(subcommand)]
@@ -121,7 +121,7 @@ pub(crate) enum Command {
     Unregister,
     /// Print a shell completion script.
     Completions(CompletionArguments),
-    /// Print the manual page of the program, of a command or of a topic.
+    /// Print the manual page for the program, a command or a topic.
     Man(ManualArguments),
 }
 
@@ -129,7 +129,7 @@ impl Cli {
     /// Parses the arguments of the process. If a URL is given without a command, the command for its scheme is added.
     ///
     /// # Errors
-    /// The error of clap, which may also be the help or version to print.
+    /// The error from clap, which may also be the help or version to print.
     pub(crate) fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
         let mut arguments: Vec<OsString> = arguments.into_iter().collect();
         if let Some(command) = implied_command(arguments.get(1..).unwrap_or_default()) {

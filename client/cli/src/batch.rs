@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `arguments` | the options, and whether they can be combined |
 //! | `run` | a run from the first input to the last, and its results so far |
-//! | `destination` | the destination of records: standard output, a file or a folder |
+//! | `destination` | the destination for records: standard output, a file or a folder |
 //! | `progress` | the progress of a run, shown on a line of a terminal |
 //! | `repeats` | inputs with the same request as an earlier one, which are processed only once |
 //! | `inputs` | reads lines of bounded length from files and standard input, and pairs each input with each target |

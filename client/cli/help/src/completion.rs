@@ -1,5 +1,5 @@
-//! Completions that the program itself computes. The completion script of a shell runs the program with the words of
-//! the line, and the program prints the words that are possible at the cursor. To compute them, the program reads the
+//! Completions that the program itself computes. A shell's completion script runs the program with the words of the
+//! line, and the program prints the words that are possible at the cursor. To compute them, the program reads the
 //! user's files, but does not use the network.
 
 mod bash;
@@ -15,7 +15,7 @@ use clap_complete::env::Shells;
 
 use crate::Program;
 
-/// The arguments of the command `completions`.
+/// The arguments for the command `completions`.
 #[derive(Debug, Clone, Args)]
 pub struct CompletionArguments {
     /// The shell to complete commands in.
@@ -43,7 +43,7 @@ impl Program {
         Ok(script)
     }
 
-    /// Returns whether the completion script of a shell has started the program.
+    /// Returns whether a shell's completion script has started the program.
     pub fn is_asked_for_completions(&self) -> bool {
         env::var_os(self.variable()).is_some()
     }

@@ -1,4 +1,4 @@
-//! Help pages, manual pages and completions of a program, all generated from the definition of its command line.
+//! Help pages, manual pages and completions for a program, all generated from the definition of its command line.
 //!
 //! [`Program`] contains what is not part of that definition: examples, and the sections of manual pages about the
 //! environment and files.
@@ -53,13 +53,13 @@ pub struct Manual {
     pub files: &'static [Entry],
     /// Related pages, such as `yaz-client(1)`. The text of each entry is ignored.
     pub see_also: &'static [Entry],
-    /// The texts that replace the help of options that a topic page describes, by the identifier of the option.
+    /// The text that replaces the help for options that a topic page describes, by the option's identifier.
     pub elsewhere: &'static [(&'static str, &'static str)],
     /// The manual pages about topics.
     pub topics: &'static [Topic],
 }
 
-/// A line of a manual page that applies to some commands.
+/// A line in a manual page that applies to some commands.
 pub struct Entry {
     /// The subject of the line, such as the name of a file.
     pub term: &'static str,
@@ -94,14 +94,14 @@ pub struct Topic {
 }
 
 impl Program {
-    /// Returns the examples of a command, given its name without the name of the program.
+    /// Returns the examples for a command, given its name without the program's name.
     pub fn examples(&self, command: &str) -> &'static [(&'static str, &'static str)] {
         let mut all = self.examples.iter();
         all.find(|(name, _)| *name == command)
             .map_or(&[], |(_, examples)| examples)
     }
 
-    /// Returns the examples of a command and, if it has subcommands, the first example of each subcommand.
+    /// Returns the examples for a command and, if it has subcommands, the first example of each subcommand.
     fn examples_below(&self, command: &str) -> Vec<(&'static str, &'static str)> {
         let below = |(name, examples): &Examples| {
             let is_below = name.strip_prefix(command)?.starts_with(' ');

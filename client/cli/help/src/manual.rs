@@ -18,10 +18,10 @@ const DATE: &str = "2026-11-29";
 /// The text for the option `--help`.
 const HELP: &str = "Print help; -h shows only common options.";
 
-/// The title of the section of a help page that becomes EXIT STATUS in the manual.
+/// The title of the help page section that becomes EXIT STATUS in the manual.
 const EXIT: &str = "Exit codes";
 
-/// The arguments of the command `man`.
+/// The arguments for the command `man`.
 #[derive(Debug, Clone, Default, Args)]
 pub struct ManualArguments {
     /// The command, or the topic, to print the page of; without it, the page of the program.
@@ -59,7 +59,7 @@ pub enum ManualError {
     Unwritten {
         /// The path of the file or folder.
         path: PathBuf,
-        /// The error of the file system.
+        /// The error from the file system.
         error: io::Error,
     },
     /// The file to write exists already.
@@ -71,7 +71,7 @@ pub enum ManualError {
 }
 
 impl Program {
-    /// Runs the command `man`: returns the requested page, or writes all pages to files and returns an empty text.
+    /// Runs the command `man`: returns the requested page, or writes all pages to files and returns an empty string.
     ///
     /// # Errors
     /// Fails if there is no such page, or if the files cannot be written.
@@ -95,7 +95,7 @@ impl Program {
     }
 
     /// Returns the names of the pages that `man` prints: the names of the commands, and the names of the topics without
-    /// the name of the program.
+    /// the program's name.
     pub fn manual_names(&self) -> Vec<String> {
         let command = self.built();
         let commands = documented(&command).map(|below| below.get_name().to_owned());
@@ -149,7 +149,7 @@ impl Program {
         }
     }
 
-    /// Returns the name of a topic without the name of the program.
+    /// Returns the name of a topic without the program's name.
     fn short_name<'t>(&self, topic: &'t Topic) -> &'t str {
         let short = topic.name.strip_prefix(self.name);
         short.map_or(topic.name, |short| short.trim_start_matches(['-', '.']))

@@ -1,5 +1,5 @@
-//! Help pages of commands: the purpose and examples, followed by arguments and options in two columns. `-h` fits on one
-//! screen and shows the usual options in one or two lines each. `--help` and `help` show everything.
+//! Help pages for commands: the purpose and examples, followed by arguments and options in two columns. `-h` fits on
+//! one screen and shows the usual options in one or two lines each. `--help` and `help` show everything.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -51,7 +51,7 @@ impl Program {
         command.try_get_matches_from(arguments).err()
     }
 
-    /// Replaces the help pages of a command and its subcommands with the pages of this module.
+    /// Replaces the help pages for a command and its subcommands with the pages of this module.
     fn with_pages(&self, command: Command, path: &str, is_brief: bool, width: usize) -> Command {
         let page = self.page(&mut command.clone(), path, is_brief, width);
         let with_page = |subcommand: Command| {
@@ -63,7 +63,7 @@ impl Program {
             .override_help(StyledStr::from(page))
     }
 
-    /// Returns the help page of a command that clap has built.
+    /// Returns the help page for a command that clap has built.
     fn page(&self, command: &mut Command, path: &str, is_brief: bool, width: usize) -> String {
         let usage = command.render_usage();
         let page = Page {
@@ -347,7 +347,7 @@ impl Page {
     }
 }
 
-/// Returns the possible values of an argument if at least one of them has a help text; otherwise `None`.
+/// Returns the possible values of an argument if at least one of them has help text; otherwise `None`.
 pub(crate) fn explained(arg: &Arg) -> Option<Vec<PossibleValue>> {
     let values = possible_values(arg);
     let is_any = values.iter().any(|value| value.get_help().is_some());

@@ -1,4 +1,4 @@
-//! Texts at the end of help pages, which are also part of manual pages: sections of paragraphs, rows and lines.
+//! Text at the end of help pages, which is also part of manual pages: sections of paragraphs, rows and lines.
 
 use std::fmt::Write as _;
 
@@ -52,7 +52,7 @@ impl Block {
     }
 }
 
-/// Parses a text into sections. A line without indentation that ends in a colon is a title. A line indented by two
+/// Parses text into sections. A line without indentation that ends in a colon is a title. A line indented by two
 /// columns is a row if it contains two consecutive spaces, which end the term; otherwise it belongs to a paragraph. A
 /// line that is indented further continues a row; without a row, it is kept unchanged.
 pub fn sections(text: &str) -> Vec<Section> {
@@ -125,7 +125,7 @@ pub(crate) fn wrapped(words: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// Returns a text with a final full stop, which help pages omit.
+/// Returns text with a final full stop, which help pages omit.
 pub(crate) fn stopped(text: &str) -> String {
     if text.is_empty() || text.ends_with(['.', ':', '!', '?']) {
         text.to_owned()
@@ -134,13 +134,13 @@ pub(crate) fn stopped(text: &str) -> String {
     }
 }
 
-/// Returns the beginning of a text: its first sentence, or the part before its first semicolon.
+/// Returns the beginning of the text: its first sentence, or the part before its first semicolon.
 pub(crate) fn beginning(text: &str) -> &str {
     let first = sentence(text);
     first.split("; ").next().unwrap_or(first)
 }
 
-/// Returns the first sentence of a text, without its full stop.
+/// Returns the first sentence of the text, without its full stop.
 pub(crate) fn sentence(text: &str) -> &str {
     let end = text.match_indices(". ").map(|(at, _)| at).find(|at| {
         // The full stop of an abbreviation or a file extension does not end a sentence, and no upper-case letter follows it.

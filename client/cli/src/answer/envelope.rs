@@ -1,7 +1,7 @@
-//! The JSON objects of `--json`, one per line. Each kind of object always has the same keys.
+//! The JSON objects that `--json` writes, one per line. Each kind of object always has the same keys.
 //!
-//! `client/docs/formats.md` describes the keys of objects for answers of servers ([`KEYS`]), the additional keys of
-//! each command, and the outcomes (the words of [`OutcomeName`]). A test compares that document with the output of the
+//! `client/docs/formats.md` describes the keys of objects for servers' answers ([`KEYS`]), the additional keys of each
+//! command, and the outcomes (the words of [`OutcomeName`]). A test compares that document with the output of the
 //! program.
 //!
 //! An argument that is not a valid target or identifier causes only a message on standard error, and no object.
@@ -22,7 +22,7 @@ use crate::render::syntax;
 
 /// The version of the objects. It changes when a key is removed or the meaning of a key changes.
 const VERSION: u8 = 2;
-/// The keys that are in every answer of a server.
+/// The keys that are in every answer from a server.
 const KEYS: [&str; 14] = [
     "outcome",
     "message",

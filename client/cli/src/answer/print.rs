@@ -14,8 +14,8 @@ use crate::render::{Document, Format, Style, shown};
 
 /// The inputs of a command, and the function that answers them.
 pub(crate) struct Job<W> {
-    /// The function that answers an ask. Before it sends more records than [`Recipient::room`] allows, it waits for
-    /// [`Recipient::ready_for`]; while it waits, it must not hold resources that another ask may need. It returns
+    /// The function that answers an `Ask`. Before it sends more records than [`Recipient::room`] allows, it waits for
+    /// [`Recipient::ready_for`]; while it waits, it must not hold resources that another `Ask` may need. It returns
     /// errors as answers.
     pub(crate) work: W,
     /// The inputs given on the command line.
@@ -24,9 +24,9 @@ pub(crate) struct Job<W> {
     pub(crate) targets: Vec<String>,
     /// The format of records and related options.
     pub(crate) style: Style,
-    /// The maximum number of asks in progress.
+    /// The maximum number of `Ask`s in progress.
     pub(crate) jobs: usize,
-    /// The function that makes inputs from the records of files; `None` if the command does not accept records as
+    /// The function that makes inputs from the records in files; `None` if the command does not accept records as
     /// inputs.
     pub(crate) names_records: Option<NameRecord>,
     /// The function that returns the keys by which a batch detects inputs that repeat an earlier one; `None` if every
@@ -37,7 +37,7 @@ pub(crate) struct Job<W> {
 }
 
 impl<W: AsyncFn(&Ask, &mut Recipient) -> Answer> Job<W> {
-    /// Creates a job with the inputs of a command line.
+    /// Creates a job with the inputs from a command line.
     pub(crate) fn new(work: W, given: &[OsString], targets: Vec<String>, style: Style) -> Self {
         let given = given.iter().map(|text| text.as_encoded_bytes().to_vec());
         Self {

@@ -1,5 +1,6 @@
-//! Processes asks in parallel, and delivers their pieces in the order of the asks. An ask is an input together with a
-//! target. The number of jobs is limited, and so is the number of answers held until the earlier ones are complete.
+//! Processes `Ask`s in parallel, and delivers their pieces in the order of the `Ask`s. An [`Ask`] is an input together
+//! with a target. The number of jobs is limited, and so is the number of answers held until the earlier ones are
+//! complete.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -13,34 +14,34 @@ use tokio::time::Instant;
 use super::{Answer, Ask, Piece, answer};
 use crate::console::output::Failure;
 
-/// The number of completed asks that may wait until the pieces of earlier asks have been delivered, in addition to the
-/// asks in progress.
+/// The number of completed `Ask`s that may wait until the pieces of earlier `Ask`s have been delivered, in addition to
+/// the `Ask`s in progress.
 const AHEAD: usize = 64;
 
-/// The number of records that an ask may send before the pieces of all earlier asks have been delivered.
+/// The number of records that an `Ask` may send before the pieces of all earlier `Ask`s have been delivered.
 const HELD: u64 = 32;
 
-/// The capacity of an ask's channel in events: the records held, a few pieces before and after them, and the answer.
+/// The capacity of an `Ask`'s channel in events: the records held, a few pieces before and after them, and the answer.
 const ROOM: usize = HELD as usize + 8;
 
-/// An event that an ask sends to its recipient.
+/// An event that an `Ask` sends to its recipient.
 #[derive(Debug)]
 pub(crate) enum AskEvent {
     Piece(Piece),
-    /// The end of the ask, with its answer and duration.
+    /// The end of the `Ask`, with its answer and duration.
     Answer(Box<Answer>, Duration),
 }
 
-/// Receives the pieces of an ask, and holds them until the pieces of all earlier asks have been delivered.
+/// Receives the pieces from an `Ask`, and holds them until the pieces of all earlier `Ask`s have been delivered.
 pub(crate) struct Recipient {
     events: mpsc::Sender<AskEvent>,
     number: u64,
-    /// The number of the ask whose pieces are being delivered.
+    /// The number of the `Ask` whose pieces are being delivered.
     turn: watch::Receiver<u64>,
 }
 
 impl Recipient {
-    /// Returns the number of records that may be sent now. It is unlimited once the pieces of this ask are being
+    /// Returns the number of records that may be sent now. It is unlimited once the pieces of this `Ask` are being
     /// delivered.
     pub(crate) fn room(&self) -> u64 {
         if *self.turn.borrow() >= self.number {
@@ -71,10 +72,11 @@ impl Recipient {
     }
 }
 
-/// Processes all asks, at most `jobs` at the same time, and passes their events to `take` in the order of the asks.
+/// Processes all `Ask`s, at most `jobs` at the same time, and passes their events to `take` in the order of the `Ask`s.
 ///
 /// # Errors
-/// An error of `take` ends the run immediately. An error of `asks` is returned after the asks before it are complete.
+/// An error from `take` ends the run immediately. An error from `asks` is returned after the `Ask`s before it are
+/// complete.
 pub(crate) async fn run(
     mut asks: impl Stream<Item = Result<Ask, Failure>> + Unpin,
     jobs: usize,
@@ -121,7 +123,7 @@ pub(crate) async fn run(
     }
 }
 
-/// Returns the next event of the first ask that is not complete.
+/// Returns the next event from the first `Ask` that is not complete.
 async fn next(
     front: Option<&mut (Arc<Ask>, mpsc::Receiver<AskEvent>)>,
 ) -> Option<(Arc<Ask>, AskEvent)> {
@@ -129,7 +131,7 @@ async fn next(
     Some((Arc::clone(ask), pieces.recv().await?))
 }
 
-/// Processes one ask.
+/// Processes one `Ask`.
 async fn job(
     work: &impl AsyncFn(&Ask, &mut Recipient) -> Answer,
     ask: Arc<Ask>,
@@ -183,7 +185,7 @@ mod tests {
         }
     }
 
-    /// Creates an ask for each line.
+    /// Creates an `Ask` for each line.
     fn asks(lines: &str) -> impl Stream<Item = Result<Ask, Failure>> + Unpin {
         let asks = (1..).zip(lines.lines()).map(|(position, line)| Ask {
             position,
@@ -237,9 +239,9 @@ mod tests {
             ("", 3, &[][..], 0, 0),
             ("1 1\n1 0\n1 2\n1 1\n", 1, &[1, 0, 2, 1], 1, 4),
             ("1 1\n1 0\n1 2\n1 1\n", 2, &[1, 0, 2, 1], 2, 2),
-            // The asks after a slow ask do not wait for the slow ask.
+            // The `Ask`s after a slow `Ask` do not wait for the slow `Ask`.
             ("9 1\n1 1\n1 1\n1 1\n", 2, &[1, 1, 1, 1], 2, 9),
-            // An ask with many records waits until the earlier asks are complete, without blocking other asks.
+            // An `Ask` with many records waits until the earlier `Ask`s are complete, without blocking other `Ask`s.
             ("2 1\n1 100\n1 100\n", 3, &[1, 100, 100], 1, 4),
             ("2 32\n1 32\n1 32\n", 3, &[32, 32, 32], 3, 2),
         ] {

@@ -1,4 +1,4 @@
-//! Messages about the sources of a search that combines several sources: failed sources, and remarks of the server.
+//! Messages about the sources of a search that combines several sources: failed sources, and the server's remarks.
 
 use std::collections::HashSet;
 use std::fmt::Display;

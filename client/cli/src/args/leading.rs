@@ -11,7 +11,7 @@ use crate::commands::query::QueryCommand;
 use crate::commands::targets::Targets;
 use crate::commands::url::Url;
 
-/// Replaces `--man` and `--completions SHELL` with the commands of these names. The options are accepted because
+/// Replaces `--man` and `--completions SHELL` with the commands of the same names. The options are accepted because
 /// `z3950d` has them.
 pub(super) fn rename(arguments: &mut Vec<OsString>) {
     let Some(first) = arguments.get(1).and_then(|first| first.to_str()) else {

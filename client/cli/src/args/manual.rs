@@ -43,7 +43,7 @@ const TOPICS: &[Topic] = &[
     },
 ];
 
-/// The texts for options that are described on topic pages.
+/// The text for options that are described on topic pages.
 const ELSEWHERE: &[(&str, &str)] = &[
     (
         "format",

@@ -26,8 +26,8 @@ pub(crate) struct Batch {
     #[arg(long = "input", value_name = "FILE")]
     pub(crate) inputs: Vec<PathBuf>,
 
-    /// Read the files of --input as tables with commas, semicolons or tabs, and take the inputs from this column: its name
-    /// in the first row, or its number. Each row after that of the names is an input, even one with an empty cell.
+    /// Read the --input files as tables with commas, semicolons or tabs, and take the inputs from this column: its name in the first row,
+    /// or its number. Each row after that of the names is an input, even one with an empty cell.
     #[arg(
         long,
         value_name = "NAME|NUMBER",
@@ -231,7 +231,7 @@ fn is_table(path: &Path, begin: &[u8]) -> Option<String> {
     })
 }
 
-/// Returns whether the name of a file has the extension of a table.
+/// Returns whether a file name has a table's extension.
 fn is_named_table(path: &Path) -> bool {
     let extension = path.extension().and_then(|extension| extension.to_str());
     extension.is_some_and(|extension| {

@@ -1,4 +1,4 @@
-//! The destination for the records of a run: standard output, a file or a folder.
+//! The destination for the records from a run: standard output, a file or a folder.
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -85,7 +85,7 @@ impl Destination {
         }
     }
 
-    /// Returns whether the output contains all records of an ask, given the length in its report line.
+    /// Returns whether the output contains all records for an `Ask`, given the length in its report line.
     pub(super) fn has(&self, ask: &Ask, input: &str, length: u64) -> bool {
         match self {
             Self::Folder { sink, .. } => sink.has(ask, input, length),
@@ -126,13 +126,13 @@ impl Destination {
         }
     }
 
-    /// Returns whether answers of an earlier run can be inserted after new answers. This is possible in a single file,
-    /// and in a folder with a file for each answer.
+    /// Returns whether answers from an earlier run can be inserted after new answers. This is possible in a single
+    /// file, and in a folder with a file for each answer.
     pub(super) fn takes_back(&self) -> bool {
         self.length().is_some() || matches!(self, Self::Folder { .. })
     }
 
-    /// Returns the file in which records are inserted; `None` if the output is not such a file.
+    /// Returns the file in which records are inserted; `None` if the output is a folder or cannot be continued.
     pub(super) fn growing(&mut self) -> Option<&mut Growing> {
         match self {
             Self::Growing { sink, .. } => Some(&mut sink.file),
@@ -157,7 +157,7 @@ impl Destination {
         length.map(Some).map_err(unwritten)
     }
 
-    /// Drops the records of an ask that is not complete.
+    /// Drops the records for an `Ask` that is not complete.
     pub(super) fn drop_incomplete(&mut self) -> Result<(), Failure> {
         match self {
             Self::Growing { sink, .. } => sink
@@ -215,7 +215,7 @@ impl Destination {
         }
     }
 
-    /// Completes the records of an ask, and returns the length of the output.
+    /// Completes the records for an `Ask`, and returns the length of the output.
     pub(super) fn complete(&mut self, ask: &Ask, input: &str) -> Result<u64, Failure> {
         match self {
             Self::Standard(printed) => Ok(printed.length),

@@ -131,7 +131,7 @@ struct Source {
     read: u64,
     /// Whether a line that contains an input or a heading has been read.
     has_begun: bool,
-    /// Whether the file name has the extension of a table.
+    /// Whether the file name has a table's extension.
     is_table: bool,
     contents: SourceContents,
 }
@@ -218,8 +218,8 @@ impl Inputs {
         }
     }
 
-    /// Returns the ask for a record. Its input is the name of the record. If the record is damaged or has no name, the
-    /// input is a text that contains the record's number.
+    /// Returns the `Ask` for a record. Its input is the name of the record. If the record is damaged or has no name,
+    /// the input is text that contains the record's number.
     fn ask_record(&mut self, found: Result<MarcRecord, String>, origin: Origin) -> Ask {
         let name = match (&found, self.names_records) {
             (Ok(record), Some(name)) => name(record),
@@ -238,7 +238,7 @@ impl Inputs {
 }
 
 impl Iterator for Inputs {
-    /// An ask that consists of the next input and the first target.
+    /// An `Ask` that consists of the next input and the first target.
     type Item = Result<Ask, Failure>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -356,7 +356,7 @@ impl Source {
     }
 }
 
-/// Returns an ask for each input and each target, in order.
+/// Returns an `Ask` for each input and each target, in order.
 pub(crate) fn asks(
     inputs: impl Iterator<Item = Result<Ask, Failure>> + Send,
     targets: usize,

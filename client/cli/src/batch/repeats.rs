@@ -112,7 +112,7 @@ impl EarlierAnswers {
         }
     }
 
-    /// Remembers an answer of an earlier run, read from its report.
+    /// Remembers an answer from an earlier run, read from its report.
     pub(super) fn read(&mut self, ask: &Ask, line: &ParsedLine, outcome: OutcomeName) {
         let names = [line.target.as_deref(), line.step.as_deref()];
         self.keep(ask, names, |[target, step]| EarlierAnswer {
@@ -125,7 +125,7 @@ impl EarlierAnswers {
         });
     }
 
-    /// Remembers an answer of this run.
+    /// Remembers an answer from this run.
     pub(super) fn add(&mut self, ask: &Ask, target: &str, answer: &Answer) {
         let ending = &answer.ending;
         let step = ending.step_name.as_ref().or(ending.step.as_ref());

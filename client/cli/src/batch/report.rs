@@ -32,7 +32,7 @@ use crate::render::{named, shown};
 pub(super) struct Report {
     file: Growing,
     form: ReportForm,
-    /// Answers of an earlier run that follow inputs without an answer, which are processed again.
+    /// Answers from an earlier run that follow inputs without an answer, which are processed again.
     later: Option<LaterAnswers>,
     /// Whether the file has been passed to the thread that syncs it.
     is_noted: bool,
@@ -60,7 +60,7 @@ impl Report {
     }
 
     /// If `--resume` is given, truncates report and output to the part that an earlier run completed in both, and
-    /// removes the answered asks from `asks`.
+    /// removes the answered `Ask`s from `asks`.
     pub(super) fn resume(
         &mut self,
         arguments: &Batch,
@@ -182,7 +182,8 @@ impl Report {
         self.sync()
     }
 
-    /// Adds the line for the ask with this number. If an earlier run wrote a line for the ask, that line is dropped.
+    /// Adds the line for the `Ask` with this number. If an earlier run wrote a line for the `Ask`, that line is
+    /// dropped.
     pub(super) fn add(&mut self, number: u64, line: &ReportLine) -> Result<(), Failure> {
         self.write(&self.form.line(line))?;
         match &mut self.later {
@@ -193,7 +194,7 @@ impl Report {
         }
     }
 
-    /// Inserts the answers of an earlier run again, up to but not including the ask with this number.
+    /// Inserts the answers from an earlier run again, up to but not including the `Ask` with this number.
     pub(super) fn put_back(
         &mut self,
         end: u64,
@@ -215,7 +216,7 @@ impl Report {
         Ok(())
     }
 
-    /// Returns whether the report has answers of an earlier run that may have to be inserted again.
+    /// Returns whether the report has answers from an earlier run that may have to be inserted again.
     pub(super) fn has_later(&self) -> bool {
         self.later.is_some()
     }
@@ -257,7 +258,7 @@ pub(super) struct AskNames {
 }
 
 impl AskNames {
-    /// Returns the 0-based number of an ask among all asks.
+    /// Returns the 0-based number of an `Ask` among all `Ask`s.
     pub(super) fn number(&self, ask: &Ask) -> u64 {
         let [targets, target] = [self.targets.len().max(1), ask.target]
             .map(|number| u64::try_from(number).unwrap_or(u64::MAX));

@@ -213,7 +213,7 @@ impl<R: BufRead> RowReader<R> {
     }
 }
 
-/// The first octets of a zip file, and therefore of the workbooks of spreadsheet programs.
+/// The first octets of a zip file, and therefore of a spreadsheet program's workbook.
 const ZIP: &[u8] = b"PK\x03\x04";
 
 /// Returns whether a file that begins with these octets is a workbook.

@@ -21,7 +21,7 @@ use crate::render::shown;
 /// The number of inputs that are read ahead, before a job needs them.
 const READ_AHEAD: usize = 64;
 
-/// Processes all inputs: as a batch if the options require one, and otherwise only the inputs of the command line.
+/// Processes all inputs: as a batch if the options require one, and otherwise only the inputs from the command line.
 pub(crate) async fn run_all(
     arguments: &Batch,
     mut job: Job<impl AsyncFn(&Ask, &mut Recipient) -> Answer>,
@@ -67,7 +67,7 @@ pub(crate) async fn run_all(
     state.end(ran, arguments)
 }
 
-/// Returns the asks as a stream. Inputs are read in another thread, because reading standard input may block
+/// Returns the `Ask`s as a stream. Inputs are read in another thread, because reading standard input may block
 /// indefinitely.
 fn feed(
     asks: impl Iterator<Item = Result<Ask, Failure>> + Send + 'static,

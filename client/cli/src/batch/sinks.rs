@@ -50,7 +50,7 @@ pub(crate) enum Remains {
     Records,
 }
 
-/// A single file for all asks.
+/// A single file for all `Ask`s.
 #[derive(Debug)]
 pub(crate) struct FileSink<F> {
     pub(super) file: F,
@@ -111,7 +111,7 @@ impl<F: Cut> FileSink<F> {
         }
     }
 
-    /// Completes the records of an ask by writing the buffer. Returns the length of the file.
+    /// Completes the records for an `Ask` by writing the buffer. Returns the length of the file.
     pub(crate) fn complete(&mut self) -> io::Result<u64> {
         self.flush()?;
         self.complete = self.written;
@@ -119,7 +119,7 @@ impl<F: Cut> FileSink<F> {
         Ok(self.complete)
     }
 
-    /// Drops the records of an ask that is not complete.
+    /// Drops the records for an `Ask` that is not complete.
     pub(crate) fn drop_incomplete(&mut self) -> io::Result<()> {
         self.held.clear();
         self.ends.clear();
@@ -130,7 +130,7 @@ impl<F: Cut> FileSink<F> {
         }
     }
 
-    /// Completes an ask with the records that an earlier run had written for it. Returns the length of the file.
+    /// Completes an `Ask` with the records that an earlier run had written for it. Returns the length of the file.
     pub(crate) fn put_back(
         &mut self,
         records: &mut impl Read,
@@ -260,7 +260,7 @@ impl Cut for Draft {
     }
 }
 
-/// A folder with a file for each ask that has records, such as `000007-isbn-0306406152.mrc`, or `000007.2-…` for the
+/// A folder with a file for each `Ask` that has records, such as `000007-isbn-0306406152.mrc`, or `000007.2-…` for the
 /// second of several targets.
 #[derive(Debug)]
 pub(crate) struct FolderSink {
@@ -268,7 +268,7 @@ pub(crate) struct FolderSink {
     extension: &'static str,
     style: Style,
     targets: usize,
-    /// The file of the current ask; `None` before its first record.
+    /// The file for the current `Ask`; `None` before its first record.
     part: Option<FileSink<Draft>>,
     /// The completed files that have not been synced yet.
     pub(super) new: Vec<PathBuf>,
@@ -279,7 +279,7 @@ impl FolderSink {
     /// Creates a sink that writes files with an extension into a folder, which is created if necessary.
     ///
     /// # Errors
-    /// Fails if the folder cannot be created, another run is writing to it, or it contains files of another run and
+    /// Fails if the folder cannot be created, another run is writing to it, or it contains files from another run and
     /// `existing` is [`Existing::Refuse`].
     pub(crate) fn new(
         folder: &Path,
@@ -311,7 +311,7 @@ impl FolderSink {
         })
     }
 
-    /// Returns the path of the file for an ask. `input` is the form of the input used in the report.
+    /// Returns the path of the file for an `Ask`. `input` is the form of the input used in the report.
     fn path(&self, position: u64, target: usize, input: &str) -> PathBuf {
         let number = match self.targets {
             0 | 1 => format!("{position:0DIGITS$}"),
@@ -321,18 +321,18 @@ impl FolderSink {
         self.folder.join(name)
     }
 
-    /// Drops the records of an ask that is not complete.
+    /// Drops the records for an `Ask` that is not complete.
     pub(crate) fn drop_incomplete(&mut self) {
         self.part = None;
     }
 
-    /// Returns whether the file for an ask has the given length.
+    /// Returns whether the file for an `Ask` has the given length.
     pub(crate) fn has(&self, ask: &Ask, input: &str, length: u64) -> bool {
         let path = self.path(ask.position, ask.target, input);
         length == 0 || path.metadata().is_ok_and(|data| data.len() == length)
     }
 
-    /// Adds a record to the file of the current ask.
+    /// Adds a record to the file for the current `Ask`.
     pub(crate) fn record(&mut self, octets: &[u8]) -> Result<(), z3950_files::Error> {
         let target = self.folder.join(NAME);
         let part = match &mut self.part {
@@ -345,12 +345,12 @@ impl FolderSink {
             .map_err(z3950_files::Error::unwritable(&self.folder))
     }
 
-    /// Completes the records of an ask, and returns the length of their file.
+    /// Completes the records for an `Ask`, and returns the length of their file.
     pub(crate) fn complete(&mut self, ask: &Ask, input: &str) -> Result<u64, z3950_files::Error> {
         let path = self.path(ask.position, ask.target, input);
         let unwritable = z3950_files::Error::unwritable(&path);
         let Some(mut part) = self.part.take() else {
-            // An earlier run may have left a file for this ask; it is removed, because the ask has no records now.
+            // An earlier run may have left a file for this `Ask`; it is removed, because the `Ask` has no records now.
             return match fs::remove_file(&path) {
                 Err(error) if error.kind() != ErrorKind::NotFound => Err(unwritable(error)),
                 _ => Ok(0),

@@ -88,7 +88,7 @@ fn asks() -> Peekable<impl Iterator<Item = Result<Ask, Failure>>> {
     inputs::asks(inputs, 1).peekable()
 }
 
-/// Resumes the run, and processes the remaining asks one after the other. Each ask except `none` has two records.
+/// Resumes the run, and processes the remaining `Ask`s one after the other. Each `Ask` except `none` has two records.
 fn go_on(disk: &Disk, format: Format, report_form: ReportForm) {
     let [_, report] = disk.after(disk.len());
     let mut asks = asks();

@@ -96,7 +96,7 @@ impl<R: BufRead> Read for Utf16Reader<R> {
     }
 }
 
-/// Returns whether the beginning of a text contains a CR without LF.
+/// Returns whether the beginning of the text contains a CR without LF.
 pub(super) fn has_lone_return(begin: &[u8]) -> bool {
     let mut pairs = begin.windows(2);
     pairs.any(|pair| matches!(pair, [b'\r', next] if *next != b'\n'))

@@ -68,7 +68,7 @@ pub(crate) fn facet_field() -> ArgValueCompleter {
     ArgValueCompleter::new(|typed: &OsStr| indexes(typed, ""))
 }
 
-/// Completes the name of a database of the targets on the line.
+/// Completes the name of a database at the targets on the line.
 pub(crate) fn database() -> ArgValueCompleter {
     ArgValueCompleter::new(|typed: &OsStr| Line::of_process().databases(typed))
 }

@@ -1,4 +1,4 @@
-//! The options of every command that connects to a server, and what they set: the routes to servers, the user's
+//! The options for every command that connects to a server, and what they set: the routes to servers, the user's
 //! identity, the known targets, and how URLs are treated.
 
 use std::env;
@@ -26,7 +26,7 @@ use crate::console::output::{Failure, Output};
 use crate::console::password;
 use z3950_asn1::apdu::{IdAuthentication, InitializeRequest};
 
-/// Options of every command that sends requests to targets.
+/// Options for every command that sends requests to targets.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ConnectionOptions {
     #[command(flatten)]
@@ -65,7 +65,7 @@ pub(crate) struct Network {
     #[arg(long, hide_short_help = true)]
     pub(crate) insecure: bool,
 
-    /// Trust the CA certificates in this PEM file, in addition to those of the system.
+    /// Trust the CA certificates in this PEM file, in addition to the system's.
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) ca_file: Option<PathBuf>,
 
@@ -73,7 +73,7 @@ pub(crate) struct Network {
     #[arg(long, alias = "cert", value_name = "FILE", hide_short_help = true)]
     pub(crate) certificate: Option<PathBuf>,
 
-    /// A PEM file with the private key of --certificate, if it is in a separate file.
+    /// A PEM file with the private key for --certificate, if it is in a separate file.
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) key: Option<PathBuf>,
 
@@ -135,7 +135,7 @@ fn is_off(flag: &bool) -> bool {
     !flag
 }
 
-/// Which request returns the record of a URL.
+/// Which request returns the record for a URL.
 #[derive(Debug, Args)]
 pub(crate) struct RecordStrategy {
     /// When to request the record: with the search, or always in a separate Present.
@@ -328,7 +328,7 @@ pub(crate) async fn init(
     Ok(init)
 }
 
-/// Asks for the password of the user at a terminal, if the options name a user but no source of the password.
+/// Prompts for the user's password at a terminal, if the options name a user but not where to get the password.
 fn ask_password(options: &Identity, init: &mut InitializeRequest) -> Result<(), Failure> {
     let has_password = options.password_env.is_some() || options.password_command.is_some();
     let Some(user) = options.user.as_deref().filter(|_| !has_password) else {
@@ -383,7 +383,7 @@ pub(crate) fn credentials(options: &Identity) -> Result<Option<Credentials>, Fai
     Ok((is_somebody || credentials.anonymous).then_some(credentials))
 }
 
-/// Returns the built-in profiles, overridden by the profiles of `--targets` or of the user's own file.
+/// Returns the built-in profiles, overridden by the profiles from `--targets` or from the user's own file.
 pub(crate) fn profiles(options: &TargetsFile) -> Result<Profiles, Failure> {
     let built_in = Profiles::built_in();
     let own = || Profiles::user_file().filter(|path| path.exists());

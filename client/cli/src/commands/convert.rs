@@ -1,4 +1,4 @@
-//! `z3950 convert`: converts files of records to another format, or checks or counts them, in constant memory.
+//! `z3950 convert`: converts record files to another format, or checks or counts them, in constant memory.
 
 mod arguments;
 mod dedupe;

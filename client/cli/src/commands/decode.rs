@@ -1,5 +1,5 @@
 //! `z3950 decode`: lists APDUs (Z39.50-2003 §4.1) that were captured from a TCP stream or recorded in a transcript, and
-//! the HTTP messages of a transcript.
+//! the HTTP messages in a transcript.
 
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,7 @@ use crate::render::shown;
 #[derive(Debug, Args)]
 pub(crate) struct Decode {
     /// A file of captured APDUs, raw or in hexadecimal (both directions of a TCP stream may follow each other), or a
-    /// transcript of z3950d in lines of JSON, with messages of HTTP too; - is standard input.
+    /// z3950d transcript in lines of JSON, with HTTP messages too; - is standard input.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 
@@ -33,7 +33,7 @@ pub(crate) struct Decode {
     #[arg(long)]
     pub(crate) show_secrets: bool,
 
-    /// Print one JSON object per APDU or message of HTTP.
+    /// Print one JSON object per APDU or HTTP message.
     #[arg(long)]
     pub(crate) json: bool,
 }

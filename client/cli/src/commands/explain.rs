@@ -1,5 +1,5 @@
 //! `z3950 explain`: shows a server's description of its database, with indexes, schemas and limits (ZeeRex 2.0, or
-//! Explain of Z39.50), or lists the server's databases.
+//! Z39.50 Explain), or lists the server's databases.
 
 mod records;
 
@@ -22,7 +22,7 @@ pub(crate) struct Arguments {
     #[arg(long = "database", value_name = "PATH")]
     databases: Vec<String>,
 
-    /// Print the description in XML, as a server of SRU sends it.
+    /// Print the description in XML, as an SRU server sends it.
     #[arg(long, conflicts_with = "json")]
     xml: bool,
 
@@ -117,7 +117,7 @@ impl From<SruDescription> for Description {
 }
 
 impl Description {
-    /// Returns a line for each database of the server.
+    /// Returns a line for each database on the server.
     fn list(&self) -> Vec<String> {
         let program = self.zeerex.database.implementation.iter();
         let program = program.map(|one| format!("program: {} {}", one.title, one.version));
@@ -245,7 +245,7 @@ fn lines(description: &ZeeRex) -> Vec<String> {
     on_one_line(lines.into_iter())
 }
 
-/// Joins each text into one line, because the server's texts may contain line ends.
+/// Puts each line's text on one line, because the server's text may contain line ends.
 fn on_one_line(lines: impl Iterator<Item = String>) -> Vec<String> {
     lines
         .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))

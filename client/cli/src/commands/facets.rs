@@ -1,5 +1,5 @@
 //! Shows the additional results of a search: the requested facets, and the number of hits for each part of the query
-//! (facets of Index Data; SearchResult-1, Z39.50-2003 Appendix USR.1).
+//! (Index Data's facets; SearchResult-1, Z39.50-2003 Appendix USR.1).
 
 mod notes;
 

@@ -1,4 +1,4 @@
-//! `--fallback`: the searches and record syntaxes to try after a refusal, in addition to those of RFC 2056 §4, and
+//! `--fallback`: the searches and record syntaxes to try after a refusal, in addition to those in RFC 2056 §4, and
 //! messages about the attempts.
 
 use std::ffi::OsString;
@@ -27,7 +27,7 @@ pub(crate) struct Fallbacks {
 enum FallbackStep {
     /// All of the following.
     All,
-    /// Try other attributes: those of the target's profile, Use 1032 with and without Structure, 12, 1007, and the
+    /// Try other attributes: those in the target's profile, Use 1032 with and without Structure, 12, 1007, and the
     /// number that the docid looks like; for a query fewer attributes, broader indexes and any index; after a
     /// diagnostic about attributes (such as 114), or if nothing is found.
     Attributes,
@@ -35,8 +35,8 @@ enum FallbackStep {
     Structure,
     /// After diagnostics 23 and 111, try the databases one by one until one has the record.
     Databases,
-    /// After diagnostics 227, 238 and 239, try the next record syntax of `rs=`, then that of the target's profile,
-    /// then none; `search` and `lookup` also try others without this option, unless --syntax is given.
+    /// After diagnostics 227, 238 and 239, try the next record syntax in `rs=`, then that in the target's profile, then
+    /// none; `search` and `lookup` also try others without this option, unless --syntax is given.
     Syntax,
     /// After diagnostics 25 and 26, try without an element set.
     ElementSet,
@@ -87,7 +87,7 @@ pub(crate) fn again_as(subject: &str, reason: &str, step: &str) -> String {
 }
 
 /// Returns a message about each failed attempt and the attempt after it, and about the successful attempt if it was not
-/// the search of RFC 2056.
+/// the search in RFC 2056.
 pub(crate) fn attempts(steps: &[Step], step: Option<&str>) -> Vec<String> {
     let pairs = steps.iter().zip(steps.iter().skip(1));
     // A step in the same form is the usual Present after a search, not another attempt.

@@ -1,4 +1,4 @@
-//! `z3950 get`: retrieves the records that URLs name, each in the steps of RFC 2056 §4, from the connection to the
+//! `z3950 get`: retrieves the records that URLs name, each by the steps in RFC 2056 §4, from the connection to the
 //! record.
 
 use std::ffi::OsString;

@@ -30,7 +30,7 @@ use crate::console::report::explain;
 use crate::render::{Format, columns_of, named, padded};
 use z3950::error::chain;
 
-/// Options of `get` for Gopher URLs.
+/// Options that `get` has for Gopher URLs.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Options for gopher URLs")]
 pub(crate) struct Arguments {
@@ -38,7 +38,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "TERM", hide_short_help = true)]
     query: Option<OsString>,
 
-    /// Answer to a question of the item's form; repeat it for each question, in order.
+    /// Answer to a question in the item's form; repeat it for each question, in order.
     #[arg(
         long = "answer",
         value_name = "TEXT",
@@ -272,7 +272,7 @@ pub(crate) fn explained(error: &GopherError) -> (Exit, String) {
     (outcome(error).into(), message)
 }
 
-/// Returns the object of `--json`, without the outcome.
+/// Returns the object for `--json`, without the outcome.
 fn envelope(url: &GopherUrl) -> Envelope {
     Envelope::new(url.host(), url.port(), Vec::new(), &KEYS).with("url", url.to_string())
 }

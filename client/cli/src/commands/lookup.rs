@@ -46,7 +46,7 @@ pub(crate) struct Lookup {
     #[command(flatten)]
     pub(crate) wanted: Matches,
 
-    /// Keep the fields with these tags of each record of --input, such as 001,852,9XX, in the record that is found for it, in place of
+    /// Keep the fields with these tags of each record from --input, such as 001,852,9XX, in the record that is found for it, in place of
     /// its own.
     #[arg(
         long,
@@ -56,7 +56,7 @@ pub(crate) struct Lookup {
     )]
     pub(crate) keep: Option<LocalTags>,
 
-    /// Look up records of --input without a number by title and author.
+    /// Look up records from --input without a number by title and author.
     ///
     /// Only records with the same title count, apart from case, diacritics, punctuation, an article at its beginning, and a
     /// subtitle that one of them lacks; and only those without another author. Of several, the author, the kind of material,
@@ -76,7 +76,7 @@ const USAGE: &str = "z3950 lookup [OPTIONS] <TARGET> <ID>...
        z3950 lookup [OPTIONS] <TARGET> --input <FILE>
        z3950 lookup [OPTIONS] --target <TARGET>... --input <FILE>";
 
-/// The options of a lookup.
+/// The options for a lookup.
 #[derive(Debug, Args)]
 pub(crate) struct Matches {
     #[command(flatten)]
@@ -96,10 +96,10 @@ pub(crate) struct Matches {
 
     /// If several records match, take the best for copy cataloguing.
     ///
-    /// The first difference decides: the number is valid in the record, cancelled, or absent; --best-language; the encoding
-    /// level (leader position 17: full, core, minimal, preliminary, abbreviated, prepublication, unknown); the cataloguing
-    /// source (040 $a), national libraries before others; the language of cataloguing (040 $b) of the record of --input;
-    /// the rules (040 $e: RDA, others, unknown); the number of fields.
+    /// The first difference decides: the number is valid in the record, cancelled, or absent; --best-language; the encoding level (leader
+    /// position 17: full, core, minimal, preliminary, abbreviated, prepublication, unknown); the cataloguing source (040 $a), national
+    /// libraries before others; the language of cataloguing (040 $b) of the record from --input; the rules (040 $e: RDA, others, unknown);
+    /// the number of fields.
     #[arg(long)]
     pub(crate) best: bool,
 
@@ -115,7 +115,7 @@ pub(crate) struct Matches {
     pub(crate) sources: Vec<String>,
 
     /// The language of cataloguing (040 $b) that --best prefers to every encoding level and source: a MARC code such as
-    /// eng. By default that of the record of --input, which decides after the source.
+    /// eng. By default that of the record from --input, which decides after the source.
     #[arg(
         long = "best-language",
         value_name = "CODE",
@@ -188,7 +188,7 @@ pub(crate) async fn run(arguments: &Lookup, output: &mut Output) -> Result<Exit,
         places.push(reach.place(target, &wanted.asked.databases, output)?);
     }
     let mut answers = LookupAnswers::new(wanted, &reach, places, &style)?;
-    // One ask goes to several targets if they are searched in turn, or if the best of all records is to be chosen.
+    // One `Ask` goes to several targets if they are searched in turn, or if the best of all records is to be chosen.
     answers.is_joint = answers.places.len() > 1 && (!arguments.all_targets || wanted.best);
     answers.wanted.all_targets = arguments.all_targets;
     answers.keep.clone_from(&arguments.keep);
@@ -239,7 +239,7 @@ fn language(text: &str) -> Result<String, String> {
     }
 }
 
-/// A lookup in the session of the prompt.
+/// A lookup in the prompt's session.
 #[derive(Debug, Args)]
 pub(crate) struct LookupHere {
     /// isbn:…, issn:…, lccn:…, oclc:…, local:… or docid:…; without a prefix, the type is guessed. Hyphens and spaces

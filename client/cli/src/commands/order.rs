@@ -55,11 +55,11 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "POSITION", requires = "query", value_parser = clap::value_parser!(i64).range(1..))]
     item: Option<i64>,
 
-    /// Read the request from a file: an XML document, or an ILL-Request of ISO 10161 in BER; - is standard input.
+    /// Read the request from a file: an XML document, or an ISO 10161 ILL-Request in BER; - is standard input.
     #[arg(long, value_name = "FILE")]
     request: Option<PathBuf>,
 
-    /// Request a loan with an ILL-Request of ISO 10161, filled in with the author, title and numbers of the record.
+    /// Request a loan with an ISO 10161 ILL-Request, filled in with the author, title and numbers of the record.
     #[arg(long, requires = "query", conflicts_with = "request")]
     ill: bool,
 

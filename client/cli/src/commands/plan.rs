@@ -216,7 +216,7 @@ fn syntax(syntax: Oid) -> String {
     format!("record syntax {syntax:?}")
 }
 
-/// Returns the names of the databases of a plan.
+/// Returns the names of the databases in a plan.
 pub(crate) fn databases(plan: &Plan) -> Vec<String> {
     let names = plan.defaults.databases.iter();
     names.map(|name| shown(name.as_bytes())).collect()
@@ -272,7 +272,7 @@ fn object(
     Ok(object.into())
 }
 
-/// Returns the requests of a plan. The octets of an Init request with credentials are omitted.
+/// Returns the requests in a plan. The octets of an Init request with credentials are omitted.
 fn requests(plan: &Plan) -> Result<Vec<Value>, Failure> {
     let init = plan.init_request();
     let has_secrets = init.id_authentication.is_some();

@@ -32,7 +32,7 @@ pub(crate) enum QueryCommand {
     ToPqf(QueryText),
     /// Translate a query into CQL, the Contextual Query Language.
     ToCql(QueryText),
-    /// Translate a query into CCL, the Common Command Language of ISO 8777.
+    /// Translate a query into CCL, the Common Command Language (ISO 8777).
     ToCcl(QueryText),
     /// Describe a query in a sentence, and show it as a tree.
     Explain(QueryText),
@@ -221,7 +221,7 @@ pub(crate) fn as_cql(
 /// A query in the form that is sent to a server.
 #[derive(Clone)]
 pub(crate) enum AskedQuery {
-    /// A query of type 1.
+    /// A type-1 query.
     Rpn(RpnQuery),
     /// A query in CQL, as typed.
     Cql(String),
@@ -249,8 +249,8 @@ impl fmt::Display for AskedQuery {
 
 /// A query, and the keys for sorting its result.
 pub(crate) struct SortedQuery {
-    /// The query. If it is CQL with indexes that only its server knows, the error is the reason why it is not a query
-    /// of type 1.
+    /// The query. If it is CQL with indexes that only its server knows, the error is the reason why it is not a type-1
+    /// query.
     pub(crate) query: Result<RpnQuery, String>,
     /// The query as typed, for SRU servers; `None` if it is not in CQL.
     pub(crate) cql: Option<String>,
@@ -260,7 +260,7 @@ pub(crate) struct SortedQuery {
     pub(crate) remark: Option<String>,
 }
 
-/// A parser of queries. If no language is set, [`Language::of_typed`] determines the language of each query.
+/// A parser for queries. If no language is set, [`Language::of_typed`] determines the language of each query.
 pub(crate) struct QueryReader {
     dialects: Dialects,
     lang: Option<Language>,

@@ -24,7 +24,7 @@ const NAME: &str = "z3950.desktop";
 /// The media types that the desktop entry opens.
 const TYPES: [&str; 2] = ["x-scheme-handler/z39.50r", "x-scheme-handler/z39.50s"];
 
-/// Writes the desktop entry and makes it the default, then runs the tools of the desktop if they are installed.
+/// Writes the desktop entry and makes it the default, then runs the desktop's tools if they are installed.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Failure> {
     let program = std::env::current_exe()
         .map_err(|error| Failure::machine("find the program's own file", &error))?;
@@ -98,7 +98,7 @@ impl Places {
     }
 }
 
-/// Runs a tool of the desktop, if it is installed. If it fails, only a warning is printed.
+/// Runs a desktop tool, if it is installed. If it fails, only a warning is printed.
 fn tell(command: &mut Command, output: &Output) {
     let ran = command
         .stdin(Stdio::null())

@@ -146,7 +146,7 @@ impl Arguments {
     }
 }
 
-/// A section of a list of terms, to be requested from a server.
+/// A section of a term list, to be requested from a server.
 #[derive(Debug, Clone)]
 pub(crate) struct TermList {
     pub(crate) start: AttributesPlusTerm,

@@ -47,7 +47,7 @@ pub(crate) struct Search {
     pub(crate) connection: ConnectionOptions,
 }
 
-/// The options of a search.
+/// The options for a search.
 #[derive(Debug, Args)]
 pub(crate) struct Wanted {
     #[command(flatten)]
@@ -70,8 +70,7 @@ pub(crate) struct Wanted {
     #[command(flatten)]
     pub(crate) first: First,
 
-    /// How many records of each target to show, or all; 0 prints only the number of hits [default: 10; all if they go to
-    /// a file].
+    /// How many records from each target to show, or all; 0 prints only the number of hits [default: 10; all if they go to a file].
     #[arg(short = 'n', long, alias = "limit", value_name = "NUMBER|all", value_parser = record_count)]
     pub(crate) count: Option<u64>,
 }
@@ -187,7 +186,7 @@ fn hint(reach: &TargetClient, words: &[OsString], index: usize) -> Option<String
     ))
 }
 
-/// A search in the session of the prompt.
+/// A search in the prompt's session.
 #[derive(Debug, Args)]
 pub(crate) struct SearchHere {
     /// The query: words with optional index names (ti:war au:tolstoy), or PQF if it begins with @.

@@ -49,7 +49,7 @@ Output of --json:
 #[derive(Clone)]
 pub(crate) struct TargetClient {
     client: Client,
-    /// The session of the prompt, which is used in place of new sessions; `None` on the command line.
+    /// The prompt's session, which is used in place of new sessions; `None` on the command line.
     open: Option<OpenSession>,
     /// The settings for parsing queries.
     pub(crate) dialects: Dialects,
@@ -101,7 +101,7 @@ impl TargetClient {
         Ok((reach, place))
     }
 
-    /// Creates a client that uses the session of the prompt.
+    /// Creates a client that uses the prompt's session.
     pub(crate) fn open(client: Client, session: OpenSession, dialects: Dialects) -> Self {
         Self {
             client,
@@ -118,7 +118,7 @@ impl TargetClient {
         self.open.as_ref().map(|open| open.set.as_str())
     }
 
-    /// Stores the result set of a search, for the prompt.
+    /// Stores the result set that a search created, so that the prompt can use it.
     pub(crate) fn note(&self, set: NewResultSet) {
         if let Some(open) = &self.open {
             open.lock().new_set = Some(set);
@@ -152,7 +152,7 @@ impl TargetClient {
         }
     }
 
-    /// Formats a record of a result set, or the diagnostic in its place. Messages begin with `subject`, and refer to
+    /// Formats a record from a result set, or the diagnostic in its place. Messages begin with `subject`, and refer to
     /// the record as `which`.
     pub(crate) fn write(
         &self,
@@ -225,7 +225,7 @@ impl TargetClient {
         init
     }
 
-    /// Opens a session with a target, or returns the session of the prompt. The caller must pass the session to
+    /// Opens a session with a target, or returns the prompt's session. The caller must pass the session to
     /// [`leave`](Self::leave) when it is done.
     pub(crate) async fn session(&self, place: &NamedTarget) -> Result<Session, Unanswered> {
         match &self.open {
@@ -234,7 +234,7 @@ impl TargetClient {
         }
     }
 
-    /// Closes a session, unless it is the session of the prompt.
+    /// Closes a session, unless it is the prompt's session.
     pub(crate) async fn leave(&self, session: Session) {
         if self.open.is_none() {
             self.client.close(&session).await;

@@ -1,4 +1,4 @@
-//! `z3950 targets`: shows target profiles, and manages the user's file of profiles.
+//! `z3950 targets`: shows target profiles, and manages the user's targets file.
 
 mod add;
 mod check;
@@ -34,14 +34,13 @@ pub(crate) enum Targets {
     List(List),
     /// Show the profiles of targets.
     Show(EachTarget<TargetsFile>),
-    /// Add a profile to your file of targets. Credentials can be given too; of the password, only its source is
-    /// stored.
+    /// Add a profile to your targets file. Credentials can be given too; for the password, only its source is stored.
     Add(Box<Add>),
-    /// Remove profiles from your file of targets. Its comments and the other profiles stay as they are.
+    /// Remove profiles from your targets file. Its comments and the other profiles stay as they are.
     Remove(Remove),
     /// Check that each target can be searched: opens a session and searches for a title that no record has.
     Check(Box<EachTarget<ConnectionOptions>>),
-    /// Print the path of your file of targets.
+    /// Print the path of your targets file.
     Path(TargetsFile),
 }
 

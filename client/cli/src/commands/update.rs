@@ -1,4 +1,4 @@
-//! `z3950 update`: inserts, replaces or deletes records of a database (Z39.50-2003 Appendix EXT.5). A request is never
+//! `z3950 update`: inserts, replaces or deletes records in a database (Z39.50-2003 Appendix EXT.5). A request is never
 //! repeated: if there is no answer, a message says that the state of the records is unknown.
 
 mod arguments;
@@ -231,7 +231,7 @@ impl<'a> Updater<'a> {
         exit: Exit,
     ) -> Exit {
         reach.leave(session).await;
-        // The update has already failed, so errors of the input are not reported.
+        // The update has already failed, so errors from the input are not reported.
         while let Ok(Some(_)) = supply.next() {
             self.tally.unsent += 1;
         }

@@ -1,4 +1,4 @@
-//! The manual pages on topics: formats of records, and queries. They contain the texts that the help of several options
+//! The manual pages on topics: record formats, and queries. They contain the text that the help for several options
 //! would otherwise repeat.
 
 use clap::{Arg, CommandFactory, ValueEnum};
@@ -130,7 +130,7 @@ fn argument(command: &str, id: &str) -> Arg {
     known.cloned().unwrap_or_else(|| Arg::new("none"))
 }
 
-/// Returns the help of a command's argument.
+/// Returns the help for a command's argument.
 fn option(command: &str, id: &str) -> String {
     let argument = argument(command, id);
     help(argument.get_long_help().or(argument.get_help()))

@@ -56,7 +56,7 @@ pub(crate) enum ReportForm {
     /// A table whose columns are separated by tabs. The first line contains the names of the columns.
     Table,
     /// The same table for spreadsheet programs: with a byte order mark, commas and quotation marks (RFC 4180, although
-    /// lines end in LF), and with texts in the form that [`for_spreadsheets`] returns.
+    /// lines end in LF), and with text in the form that [`for_spreadsheets`] returns.
     Csv,
     /// JSON, with one object per line.
     Json,
@@ -95,7 +95,7 @@ pub(in crate::batch) struct ParsedLine {
 }
 
 impl ReportForm {
-    /// Returns the format for the extension of a file.
+    /// Returns the format for a file's extension.
     pub(crate) fn by_extension(path: &Path) -> Option<Self> {
         match path.extension()?.to_str()? {
             "tsv" => Some(Self::Table),
@@ -223,7 +223,7 @@ impl ReportForm {
     }
 }
 
-/// Returns a row of a comma-separated table, with texts in the form that spreadsheet programs keep unchanged.
+/// Returns a row of a comma-separated table, with text in the form that spreadsheet programs keep unchanged.
 pub(super) fn row(cells: [String; COLUMNS.len()]) -> String {
     let cells = COLUMNS.iter().zip(cells).map(|(column, cell)| {
         if NUMBERS.contains(column) {

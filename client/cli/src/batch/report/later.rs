@@ -1,4 +1,4 @@
-//! The answers of an earlier run that follow the first input without an answer. They are copied before that input is
+//! The answers from an earlier run that follow the first input without an answer. They are copied before that input is
 //! processed again, and inserted after its new answer, so that output and report stay in the order of the inputs. If
 //! the run is killed before they are inserted, they are lost, and the next run processes their inputs again.
 
@@ -21,7 +21,7 @@ pub(crate) struct LaterLines {
     /// that point.
     pub(crate) report_end: u64,
     pub(crate) output_end: u64,
-    /// The asks of those lines that have no answer.
+    /// The `Ask`s of those lines that have no answer.
     pub(crate) asks: Vec<Ask>,
 }
 
@@ -31,14 +31,14 @@ pub(crate) struct LaterAnswers {
     form: ReportForm,
     /// The records, and the number of their octets that have been inserted; `None` if each answer has its own file.
     records: Option<(BufReader<File>, u64)>,
-    /// The 0-based number, among all asks, of the ask to which the next line belongs.
+    /// The 0-based number, among all `Ask`s, of the `Ask` to which the next line belongs.
     next: u64,
     left: u64,
 }
 
 impl LaterAnswers {
     /// Copies the lines after the first `begin` octets of a report, and the records after the first `output.1` octets
-    /// of an output. The first line belongs to the ask with the number `next`.
+    /// of an output. The first line belongs to the `Ask` with the number `next`.
     pub(super) fn copy(
         later: &LaterLines,
         next: u64,
@@ -59,7 +59,7 @@ impl LaterAnswers {
         })
     }
 
-    /// Returns the number of the ask to which the next line belongs; `None` after the last line.
+    /// Returns the number of the `Ask` to which the next line belongs; `None` after the last line.
     pub(super) fn next(&self) -> Option<u64> {
         (self.left > 0).then_some(self.next)
     }

@@ -129,10 +129,10 @@ fn is_unanswered(exit: u8) -> bool {
     exit == Exit::Transport as u8
 }
 
-/// Reads a report, and removes the asks that it answers from `asks`. Unanswered asks at its end are not removed;
-/// earlier ones are added to [`LaterLines::asks`]. `shown` returns the target and input of an ask in the form used in
-/// the report. `is_there` returns whether the output contains all records of an ask, given its input and the length,
-/// both as in the report. `remember` is called with each answered ask and its line.
+/// Reads a report, and removes the `Ask`s that it answers from `asks`. Unanswered `Ask`s at its end are not removed;
+/// earlier ones are added to [`LaterLines::asks`]. `shown` returns the target and input of an `Ask` in the form used in
+/// the report. `is_there` returns whether the output contains all records for an `Ask`, given its input and the length,
+/// both as in the report. `remember` is called with each answered `Ask` and its line.
 ///
 /// After a power cut, the report may be ahead of the output, or end in octets that were never written (NUL). Only the
 /// part that agrees with the output is then used.
@@ -256,7 +256,7 @@ pub(crate) fn resume(
     }
 }
 
-/// Returns whether the target in a report is the target of the ask or, if that is a list of targets such as `a or b`,
+/// Returns whether the target in a report is the target of the `Ask` or, if that is a list of targets such as `a or b`,
 /// one of the targets in the list.
 fn is_of(form: ReportForm, reported: &str, asked: &str) -> bool {
     let mut each = asked.split(OR);

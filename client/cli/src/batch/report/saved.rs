@@ -1,5 +1,5 @@
 //! Restores reports that were saved by a spreadsheet program: with semicolons or different line ends, without the byte
-//! order mark, and with plain texts in place of formulas. They are rewritten in their original form, so that a run can
+//! order mark, and with plain text in place of formulas. They are rewritten in their original form, so that a run can
 //! continue them.
 
 use std::fs::File;
@@ -58,7 +58,7 @@ fn has_own_form(path: &Path) -> io::Result<bool> {
     Ok(header.starts_with(&begin))
 }
 
-/// Returns the texts of a row of a report; `None` if the row does not belong to a report.
+/// Returns the text of each cell in a row of a report; `None` if the row does not belong to a report.
 fn texts(row: Row) -> Option<[String; COLUMNS.len()]> {
     let Row { mut cells, is_cut } = row;
     // Spreadsheet programs pad rows with empty cells.

@@ -26,9 +26,9 @@ pub(super) struct BatchState<'a> {
     destination: Destination,
     report: Option<Report>,
     syncer: Option<Syncer>,
-    /// The record counts of the current ask.
+    /// The record counts for the current `Ask`.
     of_ask: RecordCounts,
-    /// The record counts of all answers in this run.
+    /// The record counts for all answers in this run.
     records: RecordCounts,
     /// Whether an answer failed after some of its records had been written.
     is_torn: bool,
@@ -106,8 +106,8 @@ impl<'a> BatchState<'a> {
         })
     }
 
-    /// If `--resume` is given, continues an earlier run: removes the asks that it answered from `asks`, and returns the
-    /// asks without an answer, which are processed again.
+    /// If `--resume` is given, continues an earlier run: removes the `Ask`s that it answered from `asks`, and returns
+    /// the `Ask`s without an answer, which are processed again.
     pub(super) fn resume(
         &mut self,
         arguments: &Batch,
@@ -139,7 +139,7 @@ impl<'a> BatchState<'a> {
         Ok(again)
     }
 
-    /// Handles an event of an ask. A message that also appears in a report is only logged.
+    /// Handles an event from an `Ask`. A message that also appears in a report is only logged.
     pub(super) fn take(&mut self, ask: &Ask, event: AskEvent) -> Result<(), Failure> {
         if let Some(report) = &mut self.report {
             report.put_back(self.names.number(ask), &mut self.destination)?;
@@ -176,7 +176,7 @@ impl<'a> BatchState<'a> {
         }
         let is_unanswered = answer.exit == Exit::Transport;
         let length = match &self.destination {
-            // The file may hold records of an earlier run, which an unanswered ask must not remove.
+            // The file may hold records from an earlier run, which an unanswered `Ask` must not remove.
             Destination::Folder { .. } if is_unanswered && self.of_ask.written == 0 => 0,
             _ => self.destination.complete(ask, &input)?,
         };

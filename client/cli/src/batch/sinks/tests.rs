@@ -151,7 +151,7 @@ fn a_folder_has_a_file_for_each_ask_with_records() {
     assert!(again.has(&ask(7, 0), input, octets));
     assert!(!again.has(&ask(7, 0), input, octets + 1));
     assert!(!again.has(&ask(9, 0), input, octets));
-    // A new run that finds nothing for the ask removes the file.
+    // A new run that finds nothing for the `Ask` removes the file.
     again.complete(&ask(7, 0), input).expect("written");
     again.record(b"<d/>").expect("written");
     let unfinished = again.finish(Remains::Records).expect("kept");

@@ -1,4 +1,4 @@
-//! The options of `z3950 convert`.
+//! The options for `z3950 convert`.
 
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ lengths and directories that could be repaired are only noted.";
 #[derive(Debug, Args)]
 #[command(after_help = EXIT, group(ArgGroup::new("reports").args(["check", "stats"])))]
 pub(crate) struct Convert {
-    /// Files of records; - is standard input.
+    /// Record files; - is standard input.
     #[arg(value_name = "FILE", default_value = "-")]
     pub(super) files: Vec<PathBuf>,
 
@@ -50,10 +50,10 @@ pub(crate) struct Convert {
     #[arg(short, long, alias = "to", value_name = "FORMAT", value_parser = output_format, add = complete::format())]
     pub(super) format: Option<Format>,
 
-    /// The columns of a table, separated by commas; fields such as 001, 020a, 245ab, 008/35-37 or LDR/06, or title, author, contributor, year,
-    /// publisher, subject, description, type, format, language, relation, coverage, rights, isbn, issn, lccn, oclc or source
-    /// (the file), or of copies library, location, call_number, volume, item_id, available, due, status or holdings (all in
-    /// one cell). Several values of a cell are separated by " | " [default: 001,title,author,year,publisher,isbn,issn].
+    /// The columns of a table, separated by commas; fields such as 001, 020a, 245ab, 008/35-37 or LDR/06, or title, author, contributor,
+    /// year, publisher, subject, description, type, format, language, relation, coverage, rights, isbn, issn, lccn, oclc or source (the
+    /// file), or for copies library, location, call_number, volume, item_id, available, due, status or holdings (all in one cell). Several
+    /// values in a cell are separated by " | " [default: 001,title,author,year,publisher,isbn,issn].
     #[arg(long, value_name = "COLUMN,...")]
     fields: Option<Columns>,
 
@@ -69,7 +69,7 @@ pub(crate) struct Convert {
     /// Take only records that fulfil a condition; may be repeated.
     ///
     /// 852 is for records with this field, !852 for those without it, 9XX for any field from 900. Values: 245$a=emma (* is any text),
-    /// 245$a:war (has this text), year>1990, 008/35-37=eng (# is a blank), 650^2=2 (an indicator); or of any column of --fields.
+    /// 245$a:war (has this text), year>1990, 008/35-37=eng (# is a blank), 650^2=2 (an indicator); or of any column from --fields.
     #[arg(long, value_name = "CONDITION", hide_short_help = true)]
     pub(super) select: Vec<Condition>,
 
@@ -86,7 +86,7 @@ pub(crate) struct Convert {
     #[arg(long, value_name = "FIELD", hide_short_help = true)]
     pub(super) add: Vec<Field>,
 
-    /// Sort by columns of --fields, such as title,-year; - is for descending order. The records wait in a temporary file.
+    /// Sort by columns from --fields, such as title,-year; - is for descending order. The records wait in a temporary file.
     #[arg(
         long,
         value_name = "KEY,...",
@@ -156,7 +156,7 @@ impl Convert {
         !self.check && !self.stats
     }
 
-    /// Returns the format and options of the output: the format of `--format`, or the format for the extension of the file.
+    /// Returns the format and options of the output: the format from `--format`, or the format for the file's extension.
     ///
     /// # Errors
     /// Fails if the file is a folder or has no known extension, or if columns are given for a format that is not a

@@ -34,7 +34,7 @@ impl DuplicateKey {
 }
 
 /// The keys of the records so far, each with the number of its record. A key is stored as a fingerprint of 16 octets,
-/// so that the keys of a file of millions of records fit in memory. The hashers have random keys, so that nobody can
+/// so that the keys for a file with millions of records fit in memory. The hashers have random keys, so that nobody can
 /// construct records with equal fingerprints.
 pub(super) struct Seen {
     pub(super) key: DuplicateKey,

@@ -12,7 +12,7 @@ use crate::render::{RecordContext, Style};
 
 /// The number of octets in the buffer for standard output.
 const BUFFER: usize = 64 * 1024;
-/// The minimum number of digits in the number of a file.
+/// The minimum number of digits in a file's number.
 const DIGITS: usize = 4;
 
 /// A writer of one document, or of several documents one after the other.

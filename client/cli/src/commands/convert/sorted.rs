@@ -12,7 +12,7 @@ use crate::console::output::Failure;
 /// The maximum size of all keys in octets.
 const MAX_KEYS: usize = 512 << 20;
 
-/// Records to be sorted, each with additional data of the caller.
+/// Records to be sorted, each with additional data from the caller.
 pub(super) struct Sorter<T> {
     keys: SortKeys,
     most: usize,

@@ -1,4 +1,4 @@
-//! An input of records to convert: a file of records in any form, or a table.
+//! An input of records to convert: a record file in any form, or a table.
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
@@ -24,7 +24,7 @@ enum Contents {
     Rows(Box<RowSource>),
 }
 
-/// A record of the input, or the reason why it cannot be read.
+/// A record from the input, or the reason why it cannot be read.
 pub(super) struct FoundRecord {
     /// The 1-based number of the record in the input.
     pub(super) number: u64,

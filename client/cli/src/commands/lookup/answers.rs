@@ -21,7 +21,7 @@ use crate::render::{LocalFields, Style, counted, matching};
 pub(super) struct LookupAnswers {
     pub(super) reach: TargetClient,
     pub(super) places: Vec<NamedTarget>,
-    /// Whether each ask is sent to all targets together. If not, there is a separate ask for each target.
+    /// Whether each `Ask` is sent to all targets together. If not, there is a separate `Ask` for each target.
     pub(super) is_joint: bool,
     /// The search options that are the same for all identifiers.
     pub(super) wanted: Wanted,
@@ -66,7 +66,7 @@ pub(super) struct FoundAt<'a> {
     pub(super) failure: Option<Error>,
 }
 
-/// The targets of an ask that returned no record, with the reasons.
+/// The targets of an `Ask` that returned no record, with the reasons.
 #[derive(Default)]
 struct TargetsWithout {
     /// The answer that applies if no target returns a record.
@@ -251,7 +251,7 @@ impl LookupAnswers {
 /// The message for a target that has no record.
 const NO_MATCH: &str = "no record matches";
 
-/// Returns the message for a search by title that found only records of other publications.
+/// Returns the message for a search by title that found only records for other publications.
 fn in_words_unlike(hits: u64) -> String {
     let has = if hits == 1 { "has" } else { "have" };
     format!(

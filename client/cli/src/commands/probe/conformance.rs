@@ -20,18 +20,18 @@ use crate::console::interrupt::{Interrupt, Stopped};
 use crate::console::output::{Failure, Output};
 use crate::render::counted;
 
-/// The options of a judgement.
+/// The options for a judgement.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Options for judging by the standard")]
 pub(crate) struct Conformance {
-    /// Judge the server by Z39.50-2003 instead, or by SRU 1.1, 1.2 and 2.0 if the target is a URL of http: every check names its
-    /// source, what was wanted and what came. It searches and presents only; nothing is changed. The exit code is 8 if the standard is
-    /// violated, 6 if the server stops answering. It takes 30 minutes and its pauses at most, or the time of --deadline.
+    /// Judge the server by Z39.50-2003 instead, or by SRU 1.1, 1.2 and 2.0 if the target is an http URL: every check names its source, what
+    /// was wanted and what came. It searches and presents only; nothing is changed. The exit code is 8 if the standard is violated, 6 if
+    /// the server stops answering. It takes at most 30 minutes plus its pauses, or the --deadline time.
     #[arg(long)]
     conformance: bool,
 
-    /// A query that finds records, at best 3 to 20, in PQF, or in CQL for a server of SRU; without it, common words are tried. If it
-    /// finds nothing, the checks that need records are not judged.
+    /// A query that finds records, at best 3 to 20, in PQF, or in CQL for an SRU server; without it, common words are tried. If it finds
+    /// nothing, the checks that need records are not judged.
     #[arg(long, value_name = "QUERY", requires = "conformance")]
     query: Option<String>,
 
@@ -44,7 +44,7 @@ pub(crate) struct Conformance {
     )]
     only: Vec<String>,
 
-    /// Also send octets that the standard forbids. Some servers end at such octets: ask before you do this to others.
+    /// Also send octets that the standard forbids. Some servers crash on them: ask before you do this to others' servers.
     #[arg(long, requires = "conformance", hide_short_help = true)]
     hostile: bool,
 
@@ -57,7 +57,7 @@ pub(crate) struct Conformance {
     )]
     may_update: Option<String>,
 
-    /// Write a report to this file: XML of JUnit if its name ends in .xml, else JSON; may be repeated.
+    /// Write a report to this file: JUnit XML if its name ends in .xml, else JSON; may be repeated.
     #[arg(long, value_name = "FILE", requires = "conformance")]
     report: Vec<PathBuf>,
 

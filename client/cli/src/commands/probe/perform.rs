@@ -283,8 +283,8 @@ impl Attempts<'_> {
     }
 }
 
-/// Returns a well-formed number for an index of numbers; `None` for other indexes. Servers refuse other terms in such
-/// an index, and would therefore seem not to support the index.
+/// Returns a well-formed number for an index that contains numbers; `None` for other indexes. Servers refuse other
+/// terms in such an index, and would therefore seem not to support the index.
 fn number_for(pairs: &[(i64, i64)]) -> Option<&'static str> {
     let (_, index) = pairs.iter().find(|(kind, _)| *kind == USE)?;
     NUMBERS
@@ -293,7 +293,7 @@ fn number_for(pairs: &[(i64, i64)]) -> Option<&'static str> {
         .map(|(_, number)| *number)
 }
 
-/// The indexes of numbers, each with a valid number.
+/// The indexes that contain numbers, each with a valid number.
 const NUMBERS: [(i64, &str); 3] = [
     (USE_ISBN, "9780306406157"),
     (USE_ISSN, "0028-0836"),

@@ -58,7 +58,7 @@ fn page() -> String {
     page
 }
 
-/// The notes after the list.
+/// The notes that follow the list of indexes.
 const NOTES: &str = "
   Words without an index name are searched in any. A server need not have every index:
   z3950 explain TARGET lists its own.";

@@ -178,7 +178,7 @@ impl QueryAnswers {
                 Event::Found(found) => {
                     let count = self.wanted.wanted_of(found.result.count());
                     if count > recipient.room() {
-                        // Release the session while waiting, because another ask may need it.
+                        // Release the session while waiting, because another `Ask` may need it.
                         events.let_go(found.target);
                         recipient.ready_for(count).await;
                         continue;

@@ -1,5 +1,5 @@
-//! The open session of the prompt, the changes that a command makes in it, and the records that the prompt has shown.
-//! The last record is kept for `update`, and all records are written to the file of `set_marcdump`.
+//! The prompt's open session, the changes that a command makes in it, and the records that the prompt has shown. The
+//! last record is kept for `update`, and all records are written to the file that `set_marcdump` names.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,7 +15,7 @@ use crate::console::exit::Exit;
 use crate::console::output::Words;
 use crate::console::pages::PageReader;
 
-/// The open session of the prompt, for use by a command.
+/// The prompt's open session, for use by a command.
 #[derive(Clone)]
 pub(crate) struct OpenSession {
     pub(super) session: Session,

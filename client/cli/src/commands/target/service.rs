@@ -56,7 +56,7 @@ pub(crate) trait Service: Args {
     ) -> impl Future<Output = Result<Exit, Failure>>;
 }
 
-/// A command of the command line.
+/// A command given on the command line.
 #[derive(Debug, Args)]
 #[command(after_help = TARGET)]
 pub(crate) struct AtTarget<S: Args> {

@@ -38,7 +38,7 @@ pub(crate) struct Add {
     #[serde(skip)]
     pub(crate) place: Option<String>,
 
-    /// The address of a server of SRU, which is asked for its title, indexes, schemas and limits.
+    /// The address of an SRU server, which is asked for its title, indexes, schemas and limits.
     #[arg(long, value_name = "URL", conflicts_with = "place")]
     #[serde(skip)]
     pub(crate) from: Option<String>,
@@ -69,7 +69,7 @@ pub(crate) struct Add {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) attributes: Vec<String>,
 
-    /// The attributes for searches in an index, such as isbn='1=7 5=1', or the index of a server of SRU, such as
+    /// The attributes for searches in an index, such as isbn='1=7 5=1', or the index at an SRU server, such as
     /// isbn=num.isbn; may be repeated.
     #[arg(long = "index", value_name = "NAME=ATTRIBUTES", value_parser = index)]
     #[serde(skip)]
@@ -115,27 +115,27 @@ pub(crate) struct Add {
     pub(crate) connection: ConnectionOptions,
 }
 
-/// How a server of SRU is asked; serialized as in the table `sru`.
+/// How to send requests to an SRU server; serialized as in the table `sru`.
 #[derive(Debug, Args, Serialize)]
 pub(crate) struct SruArguments {
-    /// Ask a server of SRU in this version, instead of the one that --from finds.
+    /// Send SRU requests in this version, instead of the one that --from finds.
     #[arg(long = "sru-version", value_name = "VERSION", value_parser = ["1.1", "1.2", "2.0"])]
     pub(crate) version: Option<String>,
 
-    /// Ask a server of SRU by this method.
+    /// Send SRU requests by this method.
     #[arg(long = "sru-method", hide_short_help = true, value_name = "METHOD", value_parser = ["get", "post", "soap"])]
     pub(crate) method: Option<String>,
 
-    /// Ask a server of SRU for MARC in this schema.
+    /// Request MARC over SRU in this schema.
     #[arg(long = "sru-schema", hide_short_help = true, value_name = "NAME")]
     pub(crate) schema: Option<String>,
 
-    /// Send queries that are not in CQL to a server of SRU in PQF.
+    /// Send queries that are not in CQL to an SRU server in PQF.
     #[arg(long = "sru-pqf", hide_short_help = true)]
     #[serde(skip_serializing_if = "is_off")]
     pub(crate) pqf: bool,
 
-    /// Sort at a server of SRU by the parameter sortKeys.
+    /// Sort at an SRU server with the parameter sortKeys.
     #[arg(long = "sru-sort-keys", hide_short_help = true)]
     #[serde(skip_serializing_if = "is_off")]
     pub(crate) sort_keys: bool,
@@ -358,7 +358,7 @@ fn section(
 }
 
 /// Returns the table for an SRU server. The method comes from the address; the version, the schema and the indexes come
-/// from the server's description. The indexes in `given` replace the indexes of the description.
+/// from the server's description. The indexes in `given` replace the indexes from the description.
 fn sru_table(target: &Target, described: Option<&SruOptions>, given: toml::Table) -> toml::Table {
     let mut table = toml::Table::new();
     if let Some(method) = target.sru_method {

@@ -13,7 +13,7 @@ use crate::console::output::{Failure, Output};
 
 #[derive(Debug, Args)]
 pub(crate) struct Remove {
-    /// Names of profiles in your file of targets.
+    /// Names of profiles in your targets file.
     #[arg(required = true, value_name = "NAME")]
     names: Vec<String>,
 

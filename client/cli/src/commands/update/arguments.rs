@@ -1,4 +1,4 @@
-//! The options of `z3950 update`.
+//! The options for `z3950 update`.
 
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ pub(crate) struct Arguments {
     #[arg(value_parser = choices(ACTIONS), value_name = "ACTION")]
     pub(super) action: Action,
 
-    /// Files of records in any format that `convert` reads; - is standard input. Not needed to delete records by
+    /// Record files in any format that `convert` reads; - is standard input. Not needed to delete records by
     /// --id.
     #[arg(value_name = "FILE")]
     pub(super) files: Vec<PathBuf>,
@@ -26,7 +26,7 @@ pub(crate) struct Arguments {
     #[arg(long = "database", value_name = "NAME", add = complete::database())]
     pub(super) databases: Vec<String>,
 
-    /// The server's identifier of a record; repeat it for each record, in order.
+    /// The server's identifier for a record; repeat it for each record, in order.
     #[arg(long = "id", value_name = "ID")]
     pub(super) ids: Vec<String>,
 
@@ -44,8 +44,8 @@ pub(crate) struct Arguments {
     #[arg(long, conflicts_with = "ids")]
     pub(super) id_from_001: bool,
 
-    /// The version of the update service: 3, 1, or xml for the XML service of Index Data, whose documents specify the
-    /// action themselves and are sent whole.
+    /// The version of the update service: 3, 1, or xml for Index Data's XML service, whose documents specify the action
+    /// themselves and are sent whole.
     #[arg(
         long = "version",
         value_enum,
@@ -141,11 +141,11 @@ pub(super) enum IdType {
 /// The update service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub(super) enum Variant {
-    /// Database Update of Z39.50-2003.
+    /// Database Update from Z39.50-2003.
     #[default]
     #[value(name = "3")]
     Third,
-    /// Database Update of Z39.50-1995.
+    /// Database Update from Z39.50-1995.
     #[value(name = "1")]
     First,
     /// XML documents as tasks, 1.2.840.10003.9.1000.105.4.

@@ -17,7 +17,7 @@ use crate::console::input::{STANDARD, open};
 use crate::console::output::{Failure, FewMessages, Output, Words};
 use crate::render;
 
-/// The maximum size of a text or page, in octets. The size of files of records is not limited.
+/// The maximum size of a text file or page, in octets. Record files can be any size.
 const MAX_TEXT: u64 = 256 * 1024 * 1024;
 
 /// The keys for the position of a URL in a page or a record. They are null for other files.
