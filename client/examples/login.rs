@@ -1,5 +1,5 @@
-//! Logs in over TLS to a server whose certificate was issued by a private authority. The certificate of the authority
-//! is in memory.
+//! Logs in over TLS to a server whose certificate was issued by a private authority. The authority's certificate is in
+//! memory.
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use z3950::error::Report;
@@ -23,7 +23,7 @@ async fn main() -> Result<(), Report> {
     Ok(())
 }
 
-/// Starts a server that admits only Ann, and returns it with the certificate of its authority.
+/// Starts a server that admits only Ann, and returns it with its authority's certificate.
 fn server() -> Result<(TestServer, String), Report> {
     let mut authority = CertificateParams::new(Vec::new())?;
     authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);

@@ -28,7 +28,7 @@
 //! sockets belong to the parent. Create the client after the fork. In the child process, neither use nor drop a client
 //! that was created before the fork.
 //!
-//! A call from asynchronous code works, but also blocks the other tasks of its thread. Use the asynchronous
+//! A call from asynchronous code works, but also blocks the other tasks on its thread. Use the asynchronous
 //! [`Client`](crate::Client) there, or `tokio::task::spawn_blocking`.
 //!
 //! | file | holds |

@@ -92,8 +92,8 @@ impl ClientOptions {
 
 /// Retrieves URLs and connects to targets. Cloning a client creates another handle to the same sessions.
 ///
-/// For a URL, the client sends only Init, Search, Present and Close, and responses to requests of the server (RFC 2056
-/// §6).
+/// For a URL, the client sends only Init, Search, Present and Close, and responses to requests from the server (RFC
+/// 2056 §6).
 #[derive(Clone)]
 pub struct Client {
     options: Arc<ClientOptions>,
@@ -312,7 +312,7 @@ impl Client {
         Ok(plan)
     }
 
-    /// Retrieves the record of a plan.
+    /// Retrieves the record for a plan.
     ///
     /// # Errors
     /// [`PlanError::NoDocid`], if the plan is not for a retrieval.
@@ -321,7 +321,7 @@ impl Client {
         self.retrieve_until(&limit, plan, None).await
     }
 
-    /// Retrieves the record of a plan, and reports each request to `next_steps` before it is sent to the server.
+    /// Retrieves the record for a plan, and reports each request to `next_steps` before it is sent to the server.
     ///
     /// # Errors
     /// The errors of [`retrieve_plan`](Self::retrieve_plan).
@@ -402,7 +402,7 @@ impl Client {
         self.in_time(opened).await
     }
 
-    /// Opens the session of a plan, which may also be the plan of a retrieval URL.
+    /// Opens the session for a plan, which may also be the plan for a retrieval URL.
     ///
     /// # Errors
     /// The errors of [`open`](Self::open).
@@ -450,10 +450,10 @@ impl Client {
     }
 
     /// Connects to a target, which is given as `host:port/database+database`, `ssl:…`, `unix:…`, `connect:proxy,…`, a
-    /// `z39.50s:` URL, with the feature `sru` an `http:` or `https:` URL of SRU, or the name of a profile. The profile
-    /// of the server applies to all requests.
+    /// `z39.50s:` URL, with the feature `sru` the `http:` or `https:` URL of an SRU server, or the name of a profile.
+    /// The profile of the server applies to all requests.
     ///
-    /// The user name and password of a URL replace those of the profile, and are sent only with
+    /// The user name and password in a URL replace those in the profile, and are sent only with
     /// [`PlanOptions::allow_url_credentials`]. The element set and the record syntax in a URL apply to all requests of
     /// the connection (RFC 2056 §3). The profile limits the number of sessions in use, to 16 by default. If this
     /// maximum is reached, the method waits for up to [`Timeouts::session`] until another user returns a session.
@@ -497,7 +497,7 @@ impl Client {
         Ok(Connection::new(plan, target, lease, limit).with_form(form))
     }
 
-    /// Resolves a target, and returns it with an Init request that contains the credentials of its URL.
+    /// Resolves a target, and returns it with an Init request that contains the credentials in its URL.
     ///
     /// # Errors
     /// [`Error::Target`] for text that is not a target, or for a target with a part that would have no effect.
@@ -524,7 +524,7 @@ impl Client {
     ///
     /// # Errors
     /// [`Error::Url`] and [`Error::Plan`] for a URL that cannot be followed; [`Error::NoMatch`], [`Error::Ambiguous`],
-    /// [`Error::Refused`], or the error of the connection.
+    /// [`Error::Refused`], or another error if the connection failed.
     pub async fn get(&self, url: impl AsRef<str>) -> Result<Record, Error> {
         let url = Z3950Url::parse(url.as_ref(), Mode::Lenient)?;
         let charset = self.profiles.of_url(&url);

@@ -209,7 +209,7 @@ impl Connection {
         Ok(record.with_charset(target.profile.record_charset))
     }
 
-    /// Inserts, replaces or deletes records of the first database with the Update service (Z39.50-2003 §3.2.9.1.5). The
+    /// Inserts, replaces or deletes records in the first database with the Update service (Z39.50-2003 §3.2.9.1.5). The
     /// request is sent only once. After errors other than [`Error::Refused`], the records may or may not have been
     /// changed.
     ///
@@ -245,7 +245,7 @@ impl Connection {
         position: u64,
         order: Order,
     ) -> Result<TaskResult, Error> {
-        // A set of another connection may have the same name as a set of this one.
+        // A result set of another connection may have the same name as one of this connection.
         if !hits.is_of(&self.inner) {
             return Err(Error::ForeignResultSet);
         }

@@ -1,5 +1,5 @@
-//! The errors of sessions, with their phases and causes. Diagnostics of the server are part of the errors. Services and
-//! phases are those of Z39.50-2003 §3.2.
+//! The errors of sessions, with their phases and causes. Diagnostics from the server are part of the errors. Services
+//! and phases are those of Z39.50-2003 §3.2.
 
 mod detail;
 mod fault;
@@ -200,7 +200,7 @@ impl Error {
         }
     }
 
-    /// Creates the error for a challenge of the server to which the client could not respond.
+    /// Creates the error for a challenge from the server to which the client could not respond.
     pub fn access_refused(phase: Phase) -> Self {
         Self::AccessRefused { phase }
     }
@@ -469,7 +469,7 @@ impl fmt::Display for InitRejected {
 
 impl std::error::Error for InitRejected {}
 
-/// The diagnostics of a response, in order. `Display` joins them with `; `.
+/// The diagnostics in a response, in order. `Display` joins them with `; `.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Diagnostics(pub Vec<DiagRec>);
 

@@ -105,7 +105,7 @@ impl GatewayClient {
         }
     }
 
-    /// Retrieves the record of a plan through the gateway.
+    /// Retrieves the record for a plan through the gateway.
     pub(crate) async fn retrieve(&self, plan: &Plan, timeouts: &Timeouts) -> Outcome {
         let url = match plan.url() {
             Ok(url) => url.canonical(),
@@ -138,8 +138,8 @@ impl GatewayClient {
         Ok(answer)
     }
 
-    /// Converts an error of the connection to [`GatewayError::Unreachable`], which says that the gateway, not the
-    /// server, cannot be reached.
+    /// Converts a connection error to [`GatewayError::Unreachable`], which says that the gateway, not the server,
+    /// cannot be reached.
     fn unreachable(&self, error: Error) -> Error {
         match error {
             Error::Unavailable {

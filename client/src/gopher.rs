@@ -107,7 +107,7 @@ pub fn form_of(url: &GopherUrl) -> Option<GopherUrl> {
     with_plus(url, ask)
 }
 
-/// Returns the questions of an item's form (draft §3.1), in order; empty if the item has no form.
+/// Returns the questions in an item's form (draft §3.1), in order; empty if the item has no form.
 ///
 /// # Errors
 /// See [`GopherError`].

@@ -8,7 +8,7 @@ use z3950_marc::standard_number::{
     Isbn, Issn, NumberKind, PrintedNumber, lccn, numbers, oclc_number,
 };
 
-/// The maximum number of identifiers taken from a record or a text.
+/// The maximum number of identifiers taken from a record or from text.
 pub const MAX_IDENTIFIERS: usize = 20;
 
 /// An identifier of a record.
@@ -119,9 +119,9 @@ impl Identifier {
         }
     }
 
-    /// Parses all identifiers in a text with several numbers, such as a cell of a table: `0306406152 (hbk.) |
-    /// 0141439513 (pbk.)`, `isbn:0306406152 OR isbn:0141439513`. Different forms of one number count as one. For a text
-    /// with a single number, this function returns the same as [`read`](Self::read).
+    /// Parses all identifiers in text with several numbers, such as a cell of a table: `0306406152 (hbk.) | 0141439513
+    /// (pbk.)`, `isbn:0306406152 OR isbn:0141439513`. Different forms of one number count as one. For text with a
+    /// single number, this function returns the same as [`read`](Self::read).
     ///
     /// # Errors
     /// The errors of [`read`](Self::read).
@@ -152,7 +152,7 @@ impl Identifier {
         Ok(found.into_iter().map(|(_, one)| one).collect())
     }
 
-    /// Returns the valid numbers in a part of a text, of the given kind or of the kind that their form suggests.
+    /// Returns the valid numbers in a part of the text, of the given kind or of the kind that their form suggests.
     fn in_part(part: &str, kind: Option<Kind>) -> Vec<Self> {
         let rest = labelled(part).map_or(part, |(_, rest)| rest);
         let leading = leading(Kind::Isbn, without_qualifier(rest));
@@ -281,7 +281,7 @@ fn labelled(text: &str) -> Option<(Kind, &str)> {
     if let Some(rest) = rest.strip_prefix(':') {
         return Some((kind, rest.trim()));
     }
-    // After the label, `-13` or `10` is the length of the number if a colon or a blank follows it.
+    // After the label, `-13` or `10` is the length of the number if a colon or a space follows it.
     let is_end = |rest: &&str| rest.starts_with([':', ' ']);
     let sized = rest.trim_start_matches(['-', ' ']);
     let sized = sized.strip_prefix("13").or(sized.strip_prefix("10"));
@@ -314,7 +314,7 @@ fn without_qualifier(text: &str) -> &str {
     }
 }
 
-/// Returns the numbers of a kind in a text, in any of the forms that catalogues print.
+/// Returns the numbers of a kind in text, in any of the forms that catalogues print.
 pub(super) fn printed(kind: Kind, text: &str) -> Vec<PrintedNumber<'_>> {
     let kind = match kind {
         Kind::Isbn => NumberKind::Isbn,
@@ -326,7 +326,7 @@ pub(super) fn printed(kind: Kind, text: &str) -> Vec<PrintedNumber<'_>> {
     numbers(kind, text)
 }
 
-/// Returns the normal form, used for comparison, of the first number in a text. If there is no number, returns the
+/// Returns the normal form, used for comparison, of the first number in the text. If there is no number, returns the
 /// letters and digits of the text.
 pub(super) fn normal(kind: Kind, text: &str) -> String {
     if let Some(first) = printed(kind, text).into_iter().next() {
@@ -345,7 +345,7 @@ pub(super) fn normal(kind: Kind, text: &str) -> String {
     }
 }
 
-/// Returns the number in a text from a catalogue or table, as written there. For an ISBN or ISSN, this is the first
+/// Returns the number in text from a catalogue or table, as written there. For an ISBN or ISSN, this is the first
 /// number that [`printed`] finds; for other kinds, it is the text without surrounding white space.
 pub(super) fn number(kind: Kind, text: &str) -> &str {
     let first = match kind {
@@ -355,8 +355,8 @@ pub(super) fn number(kind: Kind, text: &str) -> &str {
     first.map_or_else(|| leading(kind, text), |first| first.written)
 }
 
-/// Returns the number at the beginning of a text, without its label, qualifier and price, as in `0471383147 (pbk.) :`,
-/// `ISBN 0471383147` and `"0471383147"`.
+/// Returns the number at the beginning of the text, without its label, qualifier and price, as in `0471383147 (pbk.)
+/// :`, `ISBN 0471383147` and `"0471383147"`.
 fn leading(kind: Kind, text: &str) -> &str {
     let is_it: fn(&str) -> bool = match kind {
         Kind::Isbn => |part| Isbn::check_digit_of(part).is_some(),

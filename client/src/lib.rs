@@ -47,7 +47,7 @@
 //!
 //! The following modules are for programs that need more:
 //!
-//! - [`url`], [`gopher`]: URLs of every scheme as values; requests and replies of Gopher;
+//! - [`url`], [`gopher`]: URLs of every scheme as values; Gopher requests and replies;
 //! - [`mod@plan`], [`retrieve`], [`lookup`]: the requests for a URL or an identifier, and their outcome;
 //! - [`target`]: the addresses and profiles of servers;
 //! - [`session`], [`service`], [`pager`]: one Z39.50 session, with a method for each service;

@@ -24,12 +24,12 @@ pub mod charset {
     };
 }
 
-/// The citation of a record and its identifiers.
+/// A record's citation and identifiers.
 pub mod crosswalk {
     pub use z3950_marc::crosswalk::{Citation, Identifiers};
 }
 
-/// The errors of editing a record.
+/// The errors from editing a record.
 pub mod edit {
     pub use z3950_marc::edit::{DeletionError, FieldError};
 }

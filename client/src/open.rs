@@ -41,7 +41,8 @@ pub struct OpenedSearch {
 /// Runs the search of `plan` in an open session. Returns `None` if the plan has no search.
 ///
 /// # Errors
-/// Returns the error of the first request if the server did not answer it. The session may have been lost before.
+/// Returns the error from the first request if the server did not answer it, for example because the session was
+/// already lost.
 pub async fn process(
     session: &Session,
     plan: &Plan,

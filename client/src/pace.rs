@@ -52,7 +52,7 @@ impl Pace {
         }
     }
 
-    /// Waits until a request may be sent. Waiting requests are sent in the order of their calls. If the future is
+    /// Waits until a request may be sent. Requests are sent in the order in which they began to wait. If the future is
     /// dropped, the next request no longer waits for it.
     pub async fn wait(&self) {
         let mut next = self.clock.next.lock().await;

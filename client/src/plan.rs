@@ -47,7 +47,7 @@ pub struct PlanOptions {
     pub allow_url_credentials: bool,
     /// The fallbacks to use after the server has refused a request.
     pub fallback: Fallback,
-    /// The Init request, to which the credentials of the URL or the profile may be added.
+    /// The Init request, to which the credentials in the URL or the profile may be added.
     pub init: InitializeRequest,
 }
 
@@ -117,7 +117,7 @@ pub struct Plan {
     /// The docid, which is the only term of the query.
     pub docid: Option<Octets>,
     /// The databases to search, and the form in which to request the record. In a session, they are also the defaults
-    /// of later searches.
+    /// for later searches.
     pub defaults: SessionDefaults,
     /// The record syntax to request, followed by the other syntaxes in the URL that [`Fallback::syntax`] allows.
     pub record_syntaxes: Vec<Oid>,

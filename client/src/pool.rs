@@ -90,7 +90,7 @@ impl Pool {
     /// is opened through `proxy` if it is given.
     ///
     /// If the maximum number of sessions, `limits.sessions`, is in use, the call waits until one is returned. Callers
-    /// are served in the order of their calls, and wait within the limits `session` and `deadline` of
+    /// are served in the order in which they called, and wait within the limits `session` and `deadline` of
     /// `options.timeouts`. If sessions may be shared, the wait also ends when a place in a shared session becomes free.
     /// A caller that holds one lease while it waits for another may deadlock. Requests in all sessions with the server
     /// are at least `limits.pause` apart.
@@ -121,7 +121,7 @@ impl Pool {
         Ok(Lease::new(opener, session, is_reused, sharing, permit))
     }
 
-    /// Returns the entry for a server. If there is none, creates it and removes the entries of servers without
+    /// Returns the entry for a server. If there is none, creates it and removes the entries for servers without
     /// sessions.
     pub(crate) fn server(&self, endpoint: &Endpoint) -> Arc<Server> {
         let mut servers = lock(&self.servers);

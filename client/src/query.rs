@@ -19,7 +19,7 @@ pub use z3950_asn1::query::{QueryError, QueryErrorKind};
 /// # assert_eq!(query, Query::words("ti:\"war and peace\" au:tolstoy")?);
 /// # Ok::<(), z3950::QueryError>(())
 /// ```
-/// The query language of a text is never guessed. Choose one of [`words`](Self::words), [`pqf`](Self::pqf),
+/// The query language is never guessed from the text. Choose one of [`words`](Self::words), [`pqf`](Self::pqf),
 /// [`cql`](Self::cql) and [`ccl`](Self::ccl). `Display` writes PQF, which [`pqf`](Self::pqf) parses.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Query {
@@ -167,8 +167,7 @@ impl Query {
         })
     }
 
-    /// Creates a query for a term in an index of the table. The table contains every index for which there is a method
-    /// above.
+    /// Creates a query for a term in a named index. Every index for which there is a method above has a name.
     fn named(index: &str, term: &str) -> Self {
         let attributes = Names::default().attributes(index);
         Self::term(attributes.unwrap_or_default(), term)

@@ -1,4 +1,4 @@
-//! A record of a result set, as title, text, MARC, JSON and holdings (Z39.50-2003 Appendix REC).
+//! A record from a result set, as title, text, MARC, JSON and holdings (Z39.50-2003 Appendix REC).
 
 use bytes::Bytes;
 use serde_json::Value;
@@ -18,7 +18,7 @@ use z3950_marc::{MarcRecord, iso2709, marcjson, marcline, marcxml, text_lossless
 use crate::error::{Error, Phase};
 use crate::protocol::service::ResultRecord;
 
-/// A record of a result set.
+/// A record from a result set.
 ///
 /// Its octets are kept as received, and its text is returned in UTF-8. The character set is the one that the record
 /// declares or that is detected, unless the target's profile overrides it.
@@ -287,7 +287,7 @@ fn damage_of(external: &External) -> Option<String> {
     }
 }
 
-/// Returns whether a document contains the namespace of MARCXML.
+/// Returns whether a document contains the MARCXML namespace.
 fn says_marcxml(document: &[u8]) -> bool {
     const NAMESPACE: &[u8] = marcxml::NAMESPACE.as_bytes();
     let mut places = document.windows(NAMESPACE.len());

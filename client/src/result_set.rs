@@ -238,7 +238,7 @@ impl SortKey {
 }
 
 impl From<SortKeySpec> for SortKey {
-    /// Converts a key in the form used in requests.
+    /// Converts a key from the form used in requests.
     fn from(key: SortKeySpec) -> Self {
         Self(key)
     }

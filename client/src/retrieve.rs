@@ -32,14 +32,14 @@ pub struct Retrieval {
     /// The requests in the order in which they were sent, with the server's diagnostics.
     pub steps: Vec<Step>,
     /// The [`Step::form`] of the successful step, if any. [`is_prescribed`](crate::plan::is_prescribed) returns whether
-    /// it was the search of RFC 2056 §4 and not a [`Fallback`](crate::plan::Fallback).
+    /// it was the search prescribed by RFC 2056 §4 and not a [`Fallback`](crate::plan::Fallback).
     pub step: Option<String>,
     /// The sources of the records, if the server reports several sources. A source counts as failed if all searches in
     /// it have failed.
     pub sources: SearchSources,
 }
 
-/// One request of a retrieval.
+/// One request in a retrieval.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Step {
@@ -76,7 +76,7 @@ pub enum StepRequest {
     Present,
 }
 
-/// A request of a retrieval, which is reported before it is sent.
+/// A request in a retrieval, which is reported before it is sent.
 #[derive(Debug)]
 pub(crate) struct NextStep {
     /// The number of earlier requests in this session. If the retrieval is repeated in another session, it begins again
@@ -99,12 +99,12 @@ impl Retrieval {
     ///
     /// # Errors
     /// [`Error::NoMatch`], [`Error::Incomplete`], [`Error::Ambiguous`], [`Error::PortRefused`], [`Error::Refused`] with
-    /// diagnostics, or the error of the connection.
+    /// diagnostics, or another error if the connection failed.
     pub(crate) fn into_record(self) -> Result<Record, Error> {
         self.outcome.into_record()
     }
 
-    /// Returns whether the retrieved record does not contain the docid of the plan.
+    /// Returns whether the retrieved record does not contain the docid in the plan.
     pub(crate) fn lacks(&self, plan: &Plan) -> bool {
         match (&self.outcome, &plan.docid) {
             (Outcome::Delivered(delivered), Some(docid)) => {
@@ -132,9 +132,9 @@ impl From<Outcome> for Retrieval {
 /// `next_steps` is given, each request is reported to it.
 ///
 /// # Errors
-/// Returns the error of the first search if the search was not answered, because the session may have been lost before.
-/// If a separate result set is used, also returns the error of a later loss of the session, because a request of
-/// another user may have caused it.
+/// Returns the error from the first search if it was not answered, because the session may already have been lost. If a
+/// separate result set is used, also returns the error from a later loss of the session, because another user's request
+/// may have caused it.
 pub(crate) async fn attempt(
     session: &Session,
     plan: &Plan,
@@ -176,7 +176,7 @@ impl KnownItemSearch<'_> {
             },
         };
         let mut sources = self.sources.clone();
-        // Remarks are removed if the diagnostics of the outcome already say the same.
+        // Remarks are removed if the diagnostics in the outcome already say the same.
         let said = outcome.diagnostics().iter().map(ToString::to_string);
         let said: Vec<String> = said.collect();
         sources.remarks.retain(|remark| !said.contains(remark));
@@ -211,7 +211,7 @@ pub(crate) struct KnownItemSearch<'a> {
     result_set: InternationalString,
     /// The channel on which each request is reported, if anyone follows the retrieval.
     next_steps: Option<&'a NextSteps>,
-    /// The error of the request during which the session was lost, or `None` if it was not lost.
+    /// The error from the request during which the session was lost, or `None` if it was not lost.
     lost: Option<Error>,
 }
 
@@ -282,8 +282,8 @@ impl<'a> KnownItemSearch<'a> {
         hits.any(|hits| hits > 0).then(|| self.requests.form())
     }
 
-    /// Returns the record of a result set with exactly one record: the record in the search response, or the record of
-    /// a Present.
+    /// Returns the record of a result set with exactly one record: the record in the search response, or the record
+    /// from a Present.
     ///
     /// A Present follows even if the search response contains the reason why no record was sent, because this reason
     /// may apply only to the search.
@@ -347,8 +347,8 @@ impl<'a> KnownItemSearch<'a> {
                     beside = presented.diagnostics;
                     judge(slot, self.requests.record_syntax())
                 }
-                // Success without a record violates the standard, but some servers respond like that. The diagnostics of the
-                // search may give the reason.
+                // Success without a record violates the standard, but some servers respond like that. The diagnostics in the
+                // search response may give the reason.
                 None => Outcome::Failed(Error::Refused {
                     phase: Phase::Present,
                     diagnostics: self.last_diagnostics(),
@@ -365,7 +365,7 @@ impl<'a> KnownItemSearch<'a> {
         outcome
     }
 
-    /// Returns the diagnostics of the last step.
+    /// Returns the diagnostics from the last step.
     fn last_diagnostics(&self) -> Diagnostics {
         let last = self.steps.last();
         last.map_or_else(Diagnostics::default, |step| step.diagnostics.clone())

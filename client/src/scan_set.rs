@@ -6,14 +6,14 @@ use z3950_marc::charset::utf8_or_latin1;
 use crate::error::{Error, Phase};
 use crate::protocol::service::scan::ScanResult;
 
-/// A list of terms of an index, in order.
+/// A list of terms from an index, in order.
 #[derive(Clone, Debug)]
 pub struct ScanSet {
     terms: Vec<ScanTerm>,
     result: ScanResult,
 }
 
-/// A term of an index.
+/// A term in an index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ScanTerm {
@@ -40,8 +40,8 @@ impl ScanSet {
         &self.terms
     }
 
-    /// Returns the 1-based position in the list of the requested term or of the term after it. Returns `None` if the
-    /// server does not report it.
+    /// Returns the 1-based position, among these terms, of the requested term or of the term after it. Returns `None`
+    /// if the server does not report it.
     pub fn position(&self) -> Option<usize> {
         let position = usize::try_from(self.result.position_of_term?).ok()?;
         (1..=self.terms.len())

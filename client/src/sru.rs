@@ -1,5 +1,5 @@
-//! Translates the requests of a [`Session`](crate::session::Session) to SRU 1.1, 1.2 or 2.0 over HTTP: searches,
-//! retrieval, sorting, scans and updates. Code that uses a session therefore works with servers of both protocols.
+//! Translates requests in a [`Session`](crate::session::Session) to SRU 1.1, 1.2 or 2.0 over HTTP: searches, retrieval,
+//! sorting, scans and updates. Code that uses a session therefore works with servers of both protocols.
 //!
 //! | module | what it does |
 //! |---|---|
@@ -7,10 +7,10 @@
 //! | `search` | searches; sends the query again for each range of records, because SRU has no result sets |
 //! | `scan` | lists the terms of an index |
 //! | `update` | sends updates in SOAP |
-//! | `facets` | requests and reads the counts of terms |
+//! | `facets` | requests and reads term counts |
 //! | `explain` | reads the server's description of itself |
 //! | `query` | converts type-1 queries and sort keys to CQL |
-//! | `records` | chooses the schema; converts records and diagnostics to the forms of Z39.50 |
+//! | `records` | chooses the schema; converts records and diagnostics to Z39.50 forms |
 //! | `sets` | keeps the state of a session |
 //! | `server` | sends one SRU request, and interprets its answer and HTTP status |
 //!

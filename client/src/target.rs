@@ -1,5 +1,5 @@
-//! Targets as users write them: the host forms of YAZ (`lib.example:2100/books+maps`, `tcp:`, `ssl:`, `unix:`,
-//! `connect:`), session URLs (RFC 2056 §3), and SRU URLs. A target consists of a server and its databases.
+//! Targets as users write them: YAZ's host forms (`lib.example:2100/books+maps`, `tcp:`, `ssl:`, `unix:`, `connect:`),
+//! session URLs (RFC 2056 §3), and SRU URLs. A target consists of a server and its databases.
 
 pub mod adapt;
 pub(crate) mod http;
@@ -32,7 +32,7 @@ pub struct Target {
     pub sru_method: Option<SruMethod>,
     /// The user name and password in a URL. They are sent only if the user allows it.
     pub userinfo: Option<Userinfo>,
-    /// The URL in which the target was given, if it is a URL of RFC 2056. It may also name a record and its form.
+    /// The URL in which the target was given, if it is an RFC 2056 URL. It may also name a record and its form.
     pub url: Option<Z3950Url>,
 }
 
@@ -191,7 +191,7 @@ impl FromStr for Target {
 
     /// Parses a target.
     ///
-    /// The default port is 210. `@` means localhost, and `+` separates databases. The docid of a URL is available only
+    /// The default port is 210. `@` means localhost, and `+` separates databases. The docid in a URL is available only
     /// in [`url`](Self::url).
     fn from_str(text: &str) -> Result<Self, TargetError> {
         let text = text.trim();
@@ -314,7 +314,7 @@ pub fn redacted(text: &str) -> String {
         text.bytes()
             .all(|octet| octet.is_ascii_digit() || octet == b']')
     };
-    // After the complete address of a server, an `@` is part of the name of a database, so nothing is redacted.
+    // After the complete address of a server, an `@` is part of a database name, so nothing is redacted.
     let host = authority
         .rsplit_once(':')
         .map(|(host, port)| (host, port.parse::<u16>()));

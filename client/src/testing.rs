@@ -20,7 +20,7 @@ use crate::protocol::session::{Session, SessionOptions};
 use crate::transport::{BoxStream, Connect, Connecting, Timeouts};
 use crate::url::Host;
 
-/// The action of the server after the next request.
+/// The server's action after the next request.
 #[derive(Debug, Clone)]
 pub(crate) enum Turn {
     /// Sends these APDUs.

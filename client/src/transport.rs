@@ -92,7 +92,7 @@ impl Routes {
         }
     }
 
-    /// Sets the resolver of host names.
+    /// Sets the resolver for host names.
     pub fn resolver(mut self, resolver: impl Resolve + 'static) -> Self {
         self.tcp = Tcp::new(resolver);
         self
@@ -132,7 +132,7 @@ impl Routes {
         self
     }
 
-    /// Returns the connector for an endpoint. `proxy` is the proxy of a `connect:` target. No connection is made yet.
+    /// Returns the connector for an endpoint. `proxy` is the proxy in a `connect:` target. No connection is made yet.
     ///
     /// # Errors
     /// Fails if the options cannot be applied.
@@ -188,7 +188,7 @@ impl Routes {
         let tcp = self.tcp.clone();
         let named = proxy.map(|text| text.parse::<Proxy>()).transpose()?;
         let chosen = match (named, &self.proxy) {
-            // The proxy of a `connect:` target applies to every host, without exemptions.
+            // The proxy in a `connect:` target applies to every host, without exemptions.
             (Some(proxy), _) => Some((proxy, NoProxy::none())),
             (None, general) => general.clone(),
         };
@@ -240,7 +240,7 @@ impl<R: Resolve + ?Sized> Resolve for Arc<R> {
 /// The future that [`Resolve::resolve`] returns.
 pub type Resolving<'a> = BoxFuture<'a, io::Result<Vec<SocketAddr>>>;
 
-/// The resolver of the operating system.
+/// The operating system's resolver.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemResolver;
 
@@ -339,7 +339,7 @@ fn in_turn(addresses: Vec<SocketAddr>) -> Vec<SocketAddr> {
     order
 }
 
-/// Returns the first connection that succeeds, or the error of the last attempt if none does.
+/// Returns the first connection that succeeds, or the error from the last attempt if none does.
 async fn first_reachable(addresses: Vec<SocketAddr>, limit: &Limit) -> Result<TcpStream, Error> {
     let mut failure = no_address(io::ErrorKind::NotFound.into());
     let mut waiting = addresses.into_iter();

@@ -1,4 +1,4 @@
-//! URLs of Z39.50 sessions and records (RFC 2056, based on RFC 1738), and of all other schemes. [`Z3950Url::parse`]
+//! URLs for Z39.50 sessions and records (RFC 2056, based on RFC 1738), and of all other schemes. [`Z3950Url::parse`]
 //! and, for any scheme, [`Locator::parse`] return only valid values.
 //!
 //! | file | holds | source |

@@ -126,7 +126,7 @@ pub(crate) struct Introduction {
     pub(crate) error: Option<String>,
 }
 
-/// Opens the session of a URL, and writes what `introduce` returns for the open session. If standard input and output
+/// Opens the session for a URL, and writes what `introduce` returns for the open session. If standard input and output
 /// are terminals, then reads commands. The user's `.z3950rc` is not run, so that all users see the same output.
 pub(crate) fn open_introduced(
     (client, tape): (Client, Tape),
@@ -166,7 +166,7 @@ pub(crate) fn is_at_terminal(output: &Output) -> bool {
     io::stdin().is_terminal() && output.is_terminal()
 }
 
-/// The source of commands, and of the user's answers to questions of servers.
+/// The source of commands, and of the user's answers to questions from servers.
 struct Input {
     source: CommandSource,
     questions: mpsc::Receiver<Question>,
@@ -212,7 +212,7 @@ impl Input {
         }
     }
 
-    /// Runs work, and meanwhile puts the questions of servers to the user. A signal interrupts the work.
+    /// Runs work, and meanwhile passes questions from servers to the user. A signal interrupts the work.
     async fn attend<T>(
         &mut self,
         waiting: &WaitingLine,
@@ -417,7 +417,7 @@ fn read(
 }
 
 impl Prompt {
-    /// Opens the session of a URL, and writes its introduction, in pages on a terminal.
+    /// Opens the session for a URL, and writes its introduction, in pages on a terminal.
     async fn introduced(
         &mut self,
         url: &str,

@@ -108,7 +108,7 @@ impl Format {
         clap::ValueEnum::from_str(name, true).ok()
     }
 
-    /// Returns the name of the format for `--format`.
+    /// Returns the name of the format, as accepted by `--format`.
     pub(crate) fn name(self) -> &'static str {
         match (self, self.form()) {
             (Self::Text, _) => "text",

@@ -109,7 +109,7 @@ impl Framer {
 }
 
 impl Tape {
-    /// Returns the routes with all their connections recorded.
+    /// Returns routes that record the APDUs on all their connections.
     pub(crate) fn on(&self, routes: Routes) -> Routes {
         let tape = self.clone();
         routes.wrapped(move |inner| {

@@ -27,8 +27,8 @@ use crate::tape::Tape;
 
 #[derive(Debug, Args)]
 pub(crate) struct Try {
-    /// A retrieval URL to carry out instead of the one in the example. The built-in server answers, whatever the host, and
-    /// the session is opened with the databases of the URL.
+    /// A retrieval URL to carry out instead of the one in the example. The built-in server answers, whatever the host,
+    /// and the session is opened with the databases in the URL.
     #[arg(value_name = "URL")]
     pub(crate) url: Option<OsString>,
 
@@ -132,7 +132,7 @@ impl Retrieved {
         }
     }
 
-    /// Returns a text that compares the conversation of the retrieval with that of the session, which has just been
+    /// Returns text that compares the conversation of the retrieval with that of the session, which has just been
     /// opened for `url` and recorded on `tape`. At a terminal, suggestions for what to type follow.
     fn introduction(&self, url: &str, tape: &Tape, output: &Output) -> Introduction {
         let width = output.screen().map_or(USUAL_WIDTH, |(columns, _)| columns);

@@ -1,5 +1,5 @@
-//! A backend of a server that is written in Python. The class `Adapter` of `_serving.py` calls the methods of the
-//! program's object and checks their return values; this module converts these values to the types of the server.
+//! A server backend that is written in Python. The class `Adapter` of `_serving.py` calls the methods of the program's
+//! object and checks their return values; this module converts these values to the types of the server.
 //!
 //! The methods hold the GIL, and run on threads for blocking work so that they do not delay other sessions. An
 //! exception is converted to a diagnostic for the client, and is reported in Python's log.
@@ -28,7 +28,7 @@ use crate::error::guarded;
 use crate::query::Query;
 use crate::text::text_of_term;
 
-/// An adapter object in Python, and the calls of backends that are in progress.
+/// An adapter object in Python, and the calls to backends that are in progress.
 struct Adapter {
     object: Py<PyAny>,
     calls: Arc<Calls>,
@@ -120,7 +120,7 @@ impl PythonBackend {
     /// Returns the names of the requested databases as the adapter spells them; case is ignored in the comparison.
     ///
     /// # Errors
-    /// Condition 235 for a database that does not exist.
+    /// Fails with condition 235 if a database does not exist.
     fn named(&self, databases: &[DatabaseName]) -> Result<Vec<String>, Diagnostic> {
         let names = databases.iter().map(|name| {
             let text = name.0.to_string_lossy();
@@ -174,7 +174,7 @@ fn told(
     }
 }
 
-/// Returns the address of a caller and the name of its user, in the form that the adapter expects.
+/// Returns the caller's address and user name, in the form that the adapter expects.
 fn caller_of(caller: &Caller) -> (Option<String>, Option<String>) {
     let address = caller.address().map(|address| address.to_string());
     (address, caller.user().map(str::to_owned))
@@ -335,7 +335,7 @@ fn term_of((term, count): Listed) -> ScanTerm {
 /// Returns a record in the requested syntax.
 ///
 /// # Errors
-/// Condition 238 if the record cannot be converted to that syntax.
+/// Fails with condition 238 if the record cannot be converted to that syntax.
 fn in_syntax(given: Given, syntax: Option<Oid>, element_set: &str) -> Result<External, Diagnostic> {
     let other = |available: Oid| {
         Err(diagnostic(
@@ -362,7 +362,7 @@ fn in_syntax(given: Given, syntax: Option<Oid>, element_set: &str) -> Result<Ext
     }
 }
 
-/// Returns the record syntax of a MARC record (UNIMARC or MARC 21), which is guessed from its contents.
+/// Guesses the record syntax of a MARC record (UNIMARC or MARC 21) from its contents.
 fn forms_syntax(octets: &bytes::Bytes) -> Oid {
     let parsed = z3950_marc::iso2709::parse(octets);
     parsed.map_or(USMARC, |parsed| {

@@ -1,4 +1,4 @@
-//! Keeps track of the calls of backends that are in progress. When Python exits, it waits for them, for a limited time.
+//! Keeps track of the calls to backends that are in progress. When Python exits, it waits for them, for a limited time.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use crate::exit::detached;
 use crate::process::Local;
 use crate::request::SIGNAL_TICK;
 
-/// The calls of backends in progress.
+/// The calls to backends that are in progress.
 #[derive(Default)]
 pub(crate) struct Calls {
     state: Mutex<State>,
@@ -22,8 +22,9 @@ struct State {
     is_closed: bool,
 }
 
-/// The calls in this process. Calls of the parent process are not included, because they do not end in this process.
-/// The mutex is locked only by threads that hold the GIL, so that no other thread has locked it at the time of a fork.
+/// The calls in this process. Calls made by the parent process are not included, because they do not end in this
+/// process. The mutex is locked only by threads that hold the GIL, so that no other thread has locked it at the time of
+/// a fork.
 static CALLS: Mutex<Option<Local<Arc<Calls>>>> = Mutex::new(None);
 
 impl Calls {
@@ -76,7 +77,7 @@ impl Drop for Call {
     }
 }
 
-/// Prevents further calls of a backend from beginning, and waits at most this many seconds for those in progress.
+/// Prevents further calls to a backend from beginning, and waits at most this many seconds for those in progress.
 /// Returns whether they have ended.
 #[pyfunction]
 pub(crate) fn end_calls(py: Python<'_>, seconds: f64) -> PyResult<bool> {

@@ -7,7 +7,7 @@ use z3950_marc::MarcRecord;
 use z3950_marc::charset::{Charset, Options, to_utf8};
 use z3950_marc::stream::{InputForm, InputRecord, RecordReader};
 
-/// The maximum number of faults of a record that an exception lists.
+/// The maximum number of faults in a record that an exception lists.
 const SHOWN: usize = 3;
 
 /// Returns a record in UTF-8, with a description of its faults if any data was lost or had to be guessed.

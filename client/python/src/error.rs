@@ -27,9 +27,9 @@ import_exception!(z3950._errors, Timeout);
 import_exception!(z3950._errors, BadUrl);
 import_exception!(z3950._errors, BadQuery);
 
-/// Creates the exception object of `error` immediately, because its class has an `__init__`. Otherwise, PyO3 would call
-/// `__init__` after the native function has returned, when the thread is no longer kept away from an interpreter that
-/// is exiting.
+/// Creates the exception object for `error` immediately, because its class has an `__init__`. Otherwise, PyO3 would
+/// call `__init__` after the native function has returned, when the thread is no longer kept away from an interpreter
+/// that is exiting.
 pub(crate) fn made(error: PyErr) -> PyErr {
     Python::attach(|py| {
         calling(py, || error.value(py));
@@ -37,7 +37,7 @@ pub(crate) fn made(error: PyErr) -> PyErr {
     error
 }
 
-/// Returns the exception for an error. Its message contains those of the error and of its causes.
+/// Returns the exception for an error. Its message contains the messages of the error and its causes.
 pub(crate) fn to_python(error: &Failure) -> PyErr {
     in_words(error, chain(error))
 }
@@ -138,14 +138,14 @@ pub(crate) fn panicked(panic: &(dyn Any + Send)) -> PyErr {
     Error::new_err(format!("internal error: {}", words.unwrap_or("a panic")))
 }
 
-/// Returns the `repr` of a text, which is in quotation marks. The thread must hold the GIL.
+/// Returns the `repr` of a string, in quotation marks. The thread must hold the GIL.
 pub(crate) fn quoted(text: &str) -> String {
     let shown = Python::attach(|py| Ok::<_, PyErr>(PyString::new(py, text).repr()?.to_string()));
     shown.unwrap_or_else(|_| text.to_owned())
 }
 
-/// Returns the exception for a file that could not be opened, which contains the name of the file. If a signal handler
-/// raised an exception, returns that exception.
+/// Returns the exception for a file that could not be opened. It contains the file's name. If a signal handler raised
+/// an exception, returns that exception.
 pub(crate) fn of_file(py: Python<'_>, path: &Path, error: io::Error) -> PyErr {
     let Some(code) = error.raw_os_error() else {
         return error.into();

@@ -38,7 +38,7 @@ pub(crate) struct Event {
     outcome: Option<String>,
 }
 
-/// An event of the library, which is converted to an [`Event`], with the name of its target and the character set of
+/// An event from the library, which is converted to an [`Event`], with the name of its target and the character set of
 /// the target's records.
 pub(crate) struct Arrived {
     pub(crate) event: FindEvent,
@@ -128,7 +128,7 @@ impl<'py> IntoPyObject<'py> for Arrived {
 /// A record or the exception in its place; the other value is `None`.
 type Slot = (Option<Py<PyAny>>, Option<Py<PyAny>>);
 
-/// Returns a record from a server or, if the record is damaged, the exception.
+/// Returns a record from a server or, if the record is damaged, an exception.
 fn received(py: Python<'_>, record: z3950::Record) -> PyResult<Slot> {
     match Received(record).into_pyobject(py) {
         Ok(record) => Ok((Some(record.into_any().unbind()), None)),

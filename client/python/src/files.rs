@@ -1,5 +1,5 @@
-//! Reads files of records one record at a time, and converts them piece by piece, so that memory use does not depend on
-//! the size of the file.
+//! Reads record files one record at a time, and converts them piece by piece, so that memory use does not depend on the
+//! size of the file.
 
 use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read};
@@ -273,8 +273,8 @@ fn in_memory(octets: &Bound<'_, PyBytes>) -> Octets {
     Octets::Memory(Cursor::new(Bytes::copy_from_slice(octets.as_bytes())))
 }
 
-/// The records of a file, or of another source. A child process must not read them, because it shares the file position
-/// with its parent, which would then miss the records that the child has read.
+/// A reader of the records in a file or another source. A child process must not use it, because it shares the file
+/// position with its parent, which would then miss the records that the child has read.
 #[pyclass(frozen, module = "z3950._z3950")]
 pub(crate) struct Reader(Local<Mutex<Input>>);
 

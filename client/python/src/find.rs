@@ -58,7 +58,7 @@ impl Finding {
 
 #[pymethods]
 impl Events {
-    /// Waits for the next event; `None` after the last one.
+    /// Waits for the next event. The result is `None` after the last event.
     fn next(&self) -> PyResult<Request> {
         let finding = Arc::clone(self.0.get()?);
         Ok(Request::new(async move {

@@ -16,9 +16,9 @@
 //! | `text` | text arguments, tags, and terms as text |
 //! | `pickled` | values as the state that `pickle` writes |
 //! | `marc`, `decoded`, `tag` | MARC records with numbered fields, and their conversion to UTF-8 |
-//! | `files`, `written` | files of records, read and converted |
+//! | `files`, `written` | record files, read and converted |
 //! | `server` | the server used in tests |
-//! | `calls` | the calls of backends in progress |
+//! | `calls` | the calls to backends in progress |
 //! | `backend`, `service` | a server with a backend in Python |
 
 mod answer;

@@ -14,7 +14,7 @@ use z3950_marc::{Field as MarcField, MarcRecord};
 use crate::error::quoted;
 use crate::exit::calling;
 
-/// The number of indicators of a new field.
+/// The number of indicators in a new field.
 pub(crate) const INDICATORS: usize = 2;
 
 /// A MARC record in which each field has a permanent number. With this number, a `Field` finds its field in the record
@@ -93,7 +93,7 @@ impl Numbered {
     }
 }
 
-/// Creates a field from subfields, which are pairs of a code and a text. A text without a code is written without a
+/// Creates a field from subfields, which are pairs of a code and its text. Text without a code is written without a
 /// subfield delimiter.
 pub(crate) fn field_of(tag: Tag, indicators: &[u8], subfields: &[(String, String)]) -> MarcField {
     let mut body = BytesMut::from(indicators);
@@ -110,8 +110,7 @@ pub(crate) fn field_of(tag: Tag, indicators: &[u8], subfields: &[(String, String
     }
 }
 
-/// Checks that subfields contain no characters that are part of the structure of ISO 2709, and that their codes have
-/// the length stated in the leader.
+/// Checks that subfields contain no ISO 2709 separators, and that their codes have the length stated in the leader.
 pub(crate) fn check_subfields(subfields: &[(String, String)], code_length: usize) -> PyResult<()> {
     for (index, (code, text)) in subfields.iter().enumerate() {
         // Text before the first subfield is allowed to have no code.
@@ -153,7 +152,7 @@ pub(crate) fn check_new_code(code: &str) -> PyResult<()> {
     Ok(())
 }
 
-/// Converts the subfields of a field from Python, where they are given as pairs of a code and a text, or as a dict.
+/// Converts the subfields of a field from Python, where they are given as pairs of a code and its text, or as a dict.
 pub(crate) fn subfields_of(given: &Bound<'_, PyAny>) -> PyResult<Vec<(String, String)>> {
     let pairs = match given.cast::<PyDict>() {
         Ok(dict) => dict.items().into_any(),

@@ -69,7 +69,7 @@ impl Habits {
     }
 }
 
-/// Creates a profile from a dict, which has the same keys as a profile in `targets.toml`. The address is that of
+/// Creates a profile from a dict, which has the same keys as a profile in `targets.toml`. The address is taken from
 /// `known`.
 fn of_keys(keys: &Bound<'_, PyDict>, known: &Profile) -> PyResult<Profile> {
     let all = keys.copy()?;
@@ -92,7 +92,7 @@ fn of_keys(keys: &Bound<'_, PyDict>, known: &Profile) -> PyResult<Profile> {
     Ok(profile)
 }
 
-/// Returns the profile with this name, in which the address is replaced with that of `known`. If this is a different
+/// Returns the profile with this name, with its address replaced with the one in `known`. If `known` is a different
 /// server, the credentials are removed.
 fn named(name: &Bound<'_, PyAny>, client: &Client, known: &Profile) -> PyResult<Profile> {
     let name: String = name.extract()?;

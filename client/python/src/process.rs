@@ -3,7 +3,7 @@
 //!
 //! The runtime has no thread of its own. Instead, it is driven by a thread that waits for a request; if several threads
 //! wait, they take turns. A separate thread is started only for requests that must continue while no thread waits: for
-//! requests of asyncio, and for lookups that run in parallel.
+//! requests from asyncio, and for lookups that run in parallel.
 
 use std::collections::HashMap;
 use std::process;
@@ -126,7 +126,7 @@ fn close(py: Python<'_>) {
         }
         if let Some(Driver { stop, thread }) = shared.take_driver() {
             drop(stop);
-            // A panic of the thread was already reported when it happened.
+            // A panic in the thread was already reported when it happened.
             let _ = thread.join();
         }
     });

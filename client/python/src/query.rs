@@ -24,7 +24,7 @@ use crate::text::text_of_term;
 
 /// A query: one term in one index, or several queries joined by `&` (and), `|` (or) and `-` (and not), at most 1000 times.
 ///
-/// The query language of a text is never guessed. Choose `words`, `pqf`, `cql` or `ccl`. `str()` returns PQF.
+/// The query language is never guessed from the text. Choose `words`, `pqf`, `cql` or `ccl`. `str()` returns PQF.
 ///
 /// >>> from z3950 import Query
 /// >>> query = Query.title("war and peace") & Query.author("tolstoy")

@@ -77,7 +77,7 @@ enum Marc {
 
 enum Source {
     Server(Box<z3950::Record>),
-    /// A record of a file, with a description of its faults if it is damaged.
+    /// A record from a file, with a description of its faults if it is damaged.
     File(Option<String>),
 }
 
@@ -115,7 +115,7 @@ impl From<z3950::Record> for Record {
 }
 
 impl From<MarcRecord> for Record {
-    /// Converts a record of a file, which must be in UTF-8.
+    /// Converts a record from a file, which must be in UTF-8.
     fn from(record: MarcRecord) -> Self {
         Self {
             source: Source::File(None),
@@ -125,7 +125,7 @@ impl From<MarcRecord> for Record {
 }
 
 impl Record {
-    /// Creates a record from a damaged record of a file, with a description of its faults.
+    /// Creates a record from a damaged record in a file, with a description of its faults.
     pub(crate) fn damaged(record: MarcRecord, damage: String) -> Self {
         Self {
             source: Source::File(Some(damage)),
@@ -171,7 +171,7 @@ impl Record {
         }
     }
 
-    /// Returns the data about the copies for the cells of a table.
+    /// Returns the data about the record's copies, for the cells of a table.
     pub(crate) fn copies(&self) -> Vec<CopyCells> {
         self.held().iter().map(z3950::Holding::cells).collect()
     }
@@ -311,7 +311,7 @@ impl Record {
     }
 
     /// The faults of a damaged record, of which a part is missing or cannot be read; `None` if the record is undamaged.
-    /// A damaged record of a result set is the `record` of the exception `DamagedRecord`. Damaged records of a file are
+    /// A damaged record in a result set is the `record` of the exception `DamagedRecord`. Damaged records in a file are
     /// read with `errors="repair"`.
     #[getter]
     fn damage(&self) -> PyResult<Option<String>> {
@@ -350,7 +350,7 @@ impl Record {
         Ok(octets.map(|octets| PyBytes::new(py, &octets)))
     }
 
-    /// The octets of the record as the server sent them. For a record of a file, these are the octets of `marc`.
+    /// The octets of the record as the server sent them. For a record from a file, these are the octets of `marc`.
     #[getter]
     fn octets<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         Ok(match &self.source {
@@ -399,7 +399,7 @@ impl Record {
         })
     }
 
-    /// The 0-based position of the record in its result set; `None` for a record of a file.
+    /// The 0-based position of the record in its result set; `None` for a record from a file.
     #[getter]
     fn position(&self) -> Option<u64> {
         self.as_received()?.position()?.checked_sub(1)
@@ -439,8 +439,8 @@ impl Record {
     }
 
     /// Adds a field to a MARC record, after those with the same or a lower tag: `add_field("650", [("a", "Love")], "
-    /// 0")`, or `add_field("001", "id7")`. `content` consists of pairs of a code and a text, or is a dict, or the text
-    /// of a control field.
+    /// 0")`, or `add_field("001", "id7")`. `content` consists of pairs of a code and its text, or is a dict, or the
+    /// text of a control field.
     #[pyo3(signature = (tag, content, indicators=None))]
     fn add_field(
         this: &Bound<'_, Self>,

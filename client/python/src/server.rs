@@ -223,7 +223,7 @@ impl Server {
 }
 
 impl State {
-    /// Stops the server, and returns the first panic of a session, and the rules that have not applied to any request.
+    /// Stops the server, and returns the first panic in a session, and the rules that have not applied to any request.
     ///
     /// # Errors
     /// Fails if the recording could not be written.
@@ -239,7 +239,7 @@ impl State {
 }
 
 impl Drop for Server {
-    /// Stops the server without reporting panics of sessions and rules that never applied. A test that should fail
+    /// Stops the server without reporting panics in sessions or rules that never applied. A test that should fail
     /// because of them must stop the server explicitly. If the recording cannot be written, the error is reported like
     /// an exception in a Python finalizer.
     fn drop(&mut self) {

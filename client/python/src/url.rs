@@ -59,7 +59,7 @@ impl Url {
         self.0.host().map(ToString::to_string)
     }
 
-    /// The port to connect to. The default is the port of the scheme.
+    /// The port to connect to. By default, it is the scheme's port.
     #[getter]
     fn port(&self) -> Option<u16> {
         self.0.port()
@@ -113,7 +113,7 @@ impl Url {
         format!("<Url {}>", self.0.canonical())
     }
 
-    /// Returns the state for `pickle`, which contains the password of the URL, if there is one.
+    /// Returns the state for `pickle`, including the URL's password, if there is one.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
         reduced::<Self>(py, &self.0.to_string_with_secrets())
     }
@@ -123,7 +123,7 @@ impl Url {
 #[pyclass(frozen, get_all, eq, hash, module = "z3950.url")]
 #[derive(Deserialize, Hash, PartialEq, Serialize)]
 pub(crate) struct FoundUrl {
-    /// The URL to follow, which may differ from the text in which it was found, for instance by its escapes.
+    /// The URL to follow, which may differ from the text in which it was found, for instance in its escapes.
     url: String,
     /// The index of the URL's first character in the text.
     start: usize,
@@ -152,7 +152,7 @@ impl FoundUrl {
     }
 }
 
-/// Returns the URLs found in a text, in order.
+/// Returns the URLs found in text, in order.
 #[pyfunction]
 pub(crate) fn extract(text: Text<'_>, bare: bool) -> PyResult<Vec<FoundUrl>> {
     let extraction = guarded(|| {

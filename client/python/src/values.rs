@@ -10,7 +10,7 @@ use z3950_asn1::sru::zeerex::{ZeeRexIndex, ZeeRexMap};
 
 use crate::pickled::{OwnState, Reduced, reduced};
 
-/// A term of an index, with the number of records that contain it.
+/// A term in an index, with the number of records that contain it.
 #[pyclass(frozen, get_all, eq, hash, module = "z3950")]
 #[derive(Deserialize, Hash, PartialEq, Serialize)]
 pub(crate) struct ScanTerm {
@@ -189,7 +189,7 @@ impl Holding {
     }
 }
 
-/// A source of the records of a search, such as one of the catalogues to which the server forwarded the search.
+/// A source of the records that a search found, such as one of the catalogues to which the server forwarded the search.
 #[pyclass(frozen, get_all, eq, hash, module = "z3950")]
 #[derive(Deserialize, Hash, PartialEq, Serialize)]
 pub(crate) struct SearchSource {
@@ -249,7 +249,7 @@ pub(crate) struct Description {
     records: Option<u64>,
     /// The indexes for `Query.cql`, such as `dc.title`.
     indexes: Vec<String>,
-    /// The schemas of records, such as `marcxml`.
+    /// The record schemas, such as `marcxml`.
     schemas: Vec<String>,
     /// The description in XML, as sent by the server.
     xml: String,

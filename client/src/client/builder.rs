@@ -85,7 +85,7 @@ impl ClientBuilder {
         self
     }
 
-    /// Sets the resolver of host names.
+    /// Sets the resolver for host names.
     pub fn resolver(mut self, resolver: impl Resolve + 'static) -> Self {
         self.routes = self.routes.resolver(resolver);
         self

@@ -12,7 +12,7 @@ impl Client {
     /// written.
     ///
     /// # Errors
-    /// The errors of [`gopher::retrieve`](crate::gopher::retrieve). Errors of the gateway itself are returned as
+    /// The errors of [`gopher::retrieve`](crate::gopher::retrieve). The gateway's own errors are returned as
     /// [`GopherError::Connect`].
     pub async fn gopher_by_gateway(
         &self,

@@ -1,4 +1,4 @@
-//! The client's methods for sessions: they lease sessions of the pool for exclusive or shared use, open sessions
+//! The client's methods for sessions: they lease sessions from the pool for exclusive or shared use, open sessions
 //! outside the pool, close sessions, and report the demand for them.
 
 use std::sync::Arc;

@@ -30,7 +30,7 @@ pub(crate) struct Inner {
     pub(crate) reconnect: Arc<dyn Reconnect>,
     /// A token that is cancelled when the connection is closed.
     closing: CancellationToken,
-    /// The limit for each call of this handle and its result sets.
+    /// The limit for each call made through this handle or its result sets.
     limit: Option<Duration>,
     /// The lease of the session; `None` after the connection is closed.
     lease: Arc<Mutex<Option<Lease>>>,
@@ -132,7 +132,7 @@ impl Inner {
         }
     }
 
-    /// Converts a received record, which has this 1-based position. It is decoded with the character set of the
+    /// Converts a received record, which has this 1-based position. It is decoded with the character set in the
     /// profile.
     ///
     /// # Errors

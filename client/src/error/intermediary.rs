@@ -1,4 +1,4 @@
-//! The errors of intermediaries between client and server: proxies and gateways.
+//! The errors from intermediaries between client and server: proxies and gateways.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ pub struct ProxyRefusal {
 }
 
 impl ProxyRefusal {
-    /// Creates the refusal of an HTTP proxy that answered with this status (RFC 9110 §15).
+    /// Creates the refusal by an HTTP proxy that answered with this status (RFC 9110 §15).
     #[cfg(any(feature = "proxy", test))]
     pub(crate) fn of_status(
         proxy: &impl fmt::Display,
@@ -28,7 +28,7 @@ impl ProxyRefusal {
         }
     }
 
-    /// Creates the refusal of a SOCKS proxy (RFC 1928 §6).
+    /// Creates the refusal by a SOCKS proxy (RFC 1928 §6).
     #[cfg(feature = "proxy")]
     pub(crate) fn of_socks(proxy: &impl fmt::Display, reason: &impl fmt::Display) -> Self {
         Self {
@@ -58,7 +58,7 @@ pub enum GatewayError {
     /// The gateway does not accept the URL (400).
     #[error("the gateway does not accept the URL: {0}")]
     Url(String),
-    /// The gateway does not retrieve URLs of this server, or does not serve this client (401, 403).
+    /// The gateway does not retrieve URLs on this server, or does not serve this client (401, 403).
     #[error("the gateway does not allow this: {0}")]
     Forbidden(String),
     /// The gateway cannot return the record in the requested form (406).

@@ -40,7 +40,7 @@ pub enum PlanError {
 }
 
 impl PlanError {
-    /// Returns a stable name of the error for programs, such as `NoDocid`.
+    /// Returns a stable name for the error, for use by programs, such as `NoDocid`.
     pub fn code(&self) -> &'static str {
         match self {
             Self::NoDocid => "NoDocid",
@@ -66,7 +66,7 @@ pub enum Caution {
 }
 
 impl Caution {
-    /// Returns a stable name of the caution for programs, such as `ReservedPort:25`.
+    /// Returns a stable name for the caution, for use by programs, such as `ReservedPort:25`.
     pub fn code(&self) -> String {
         match self {
             Self::ReservedPort(port) => format!("ReservedPort:{port}"),
@@ -88,7 +88,7 @@ impl fmt::Display for Caution {
     }
 }
 
-/// A deviation of the requests from the URL. `Display` is for people, [`code`](Self::code) for programs.
+/// A way in which the requests deviate from the URL. `Display` is for people, [`code`](Self::code) for programs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Warning {
@@ -101,12 +101,12 @@ pub enum Warning {
         /// The values of the hint.
         values: Vec<Octets>,
     },
-    /// No record syntax is requested, because the client supports none of these syntaxes of the URL.
+    /// No record syntax is requested, because the client supports none of these syntaxes in the URL.
     RecordSyntaxOmitted(Vec<Octets>),
 }
 
 impl Warning {
-    /// Returns a stable name of the warning for programs: `Name` or `Name:detail`, such as `HintIgnored:rs`.
+    /// Returns a stable name for the warning, for use by programs: `Name` or `Name:detail`, such as `HintIgnored:rs`.
     pub fn code(&self) -> String {
         match self {
             Self::Url(warning) => warning.code(),

@@ -40,8 +40,8 @@ impl Error {
         }
     }
 
-    /// Returns whether no connection was made: the host has no address, no server listens, or the handshake of the proxy
-    /// or of TLS failed. Nothing was requested from the server.
+    /// Returns whether no connection was made: the host has no address, no server listens, or the proxy or TLS handshake
+    /// failed. Nothing was requested from the server.
     pub fn is_connect(&self) -> bool {
         match self {
             Self::Unavailable { phase, cause } => {
@@ -61,7 +61,7 @@ impl Error {
     /// [`is_connection_lost`](Self::is_connection_lost) returns true. [`retry_after`](Self::retry_after) may return how
     /// long to wait.
     ///
-    /// A certificate that is not trusted, a refused password, and a deadline of the program
+    /// A certificate that is not trusted, a refused password, and a deadline set by the program
     /// ([`Timeouts::deadline`](crate::Timeouts::deadline)) that has passed are not transient. The server may have
     /// performed the request, so repeat only requests that change nothing.
     pub fn is_transient(&self) -> bool {

@@ -45,7 +45,7 @@ pub enum TlsError {
     Read {
         /// The file that cannot be read.
         pem: PemPlace,
-        /// The error of the file system.
+        /// The error from the file system.
         source: std::io::Error,
     },
     /// The PEM does not contain the expected items.

@@ -1,10 +1,10 @@
-//! Malformed responses of SRU servers, after which the session continues.
+//! Malformed responses from SRU servers, after which the session continues.
 
 use z3950_asn1::sru::ResponseError;
 
 use super::detail::Detail;
 
-/// The fault in the response of an SRU server.
+/// The fault in the response from an SRU server.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SruFault {

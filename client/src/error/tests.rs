@@ -1,4 +1,4 @@
-//! Tests of the messages of errors.
+//! Tests of error messages.
 
 use z3950_asn1::format::sources::{SearchSource, SearchSources};
 use z3950_asn1::query::QueryErrorKind;
@@ -113,7 +113,7 @@ fn diagnostic(condition: i64) -> Diagnostics {
     DiagRec::DefaultFormat(DefaultDiagFormat::bib1(condition, "x")).into()
 }
 
-/// Returns an error of each variant and of each cause, with the outcome and the answers expected from its methods.
+/// Returns an error of each variant and with each cause, with the outcome and the answers expected from its methods.
 fn every_kind() -> Vec<(Error, OutcomeName, &'static str)> {
     use OutcomeName::{
         AccessRefused, Ambiguous, Closed, NoCredentials, NoMatch, NotGranted, NotSent, NotWritten,

@@ -1,4 +1,4 @@
-//! Performs the searches at one target, as determined by a course, in a session of the pool or in an open session.
+//! Performs the searches at one target, as determined by a course, in a session from the pool or in an open session.
 
 use std::pin::pin;
 use std::sync::Arc;

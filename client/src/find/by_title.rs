@@ -14,7 +14,7 @@ use crate::error::{Error, Phase};
 use crate::lookup::{Likeness, Publication};
 use crate::protocol::service::ResultRecord;
 
-/// The records of a search that are most similar to the publication.
+/// The records found by a search that are most similar to the publication.
 struct Chosen {
     found: Arc<Found>,
     likeness: Likeness,
@@ -95,7 +95,8 @@ impl AtTarget<'_> {
         }
     }
 
-    /// Chooses the most similar of the records of a search. Returns `None` if none of them describes the publication.
+    /// Chooses the most similar of the records found by a search. Returns `None` if none of them describes the
+    /// publication.
     fn chosen(
         &self,
         publication: &Publication,
@@ -180,7 +181,7 @@ fn after_others(course: &mut Course, set: &FoundSet) -> Result<Next, Error> {
     }
 }
 
-/// Returns whether the server refused all requested records of a search.
+/// Returns whether the server refused all records that a search requested.
 fn is_refused(set: &FoundSet) -> bool {
     !set.records.iter().any(is_record)
 }

@@ -1,4 +1,4 @@
-//! The session of a search, which is leased from the pool or already open, and the result set found in it.
+//! The session for a search, which is leased from the pool or already open, and the result set found in it.
 
 use std::future::pending;
 use std::iter::{from_fn, once};
@@ -91,7 +91,7 @@ impl LeasedSession {
         }
     }
 
-    /// Makes a request that changes nothing. If the server has dropped a session of the pool, the request is repeated
+    /// Makes a request that changes nothing. If the server has dropped a session from the pool, the request is repeated
     /// in a new session. If a record lacks the identifier that is looked up, the server may have confused referenceIds
     /// and sent the response to another user's request. The request is then repeated at a time when no other user's
     /// request is in progress.

@@ -17,12 +17,12 @@ use crate::protocol::service::ResultRecord;
 use crate::protocol::service::search::SearchResult;
 use crate::retrieve::{NextStep, Outcome, OutcomeName, Retrieval, StepRequest};
 
-/// The index of the only target, which is the server of the URL.
+/// The index of the only target, which is the server named in the URL.
 const TARGET: usize = 0;
 
 impl Client {
-    /// Retrieves the record of a URL's plan like [`retrieve_plan`](Self::retrieve_plan), and reports the progress in
-    /// events. The server of the URL is the only target; its name is empty.
+    /// Retrieves the record for a URL's plan like [`retrieve_plan`](Self::retrieve_plan), and reports the progress in
+    /// events. The server named in the URL is the only target; its name is empty.
     ///
     /// Nothing is sent before the first event is requested. After that, the retrieval continues in a task of the same
     /// runtime, whether or not events are read, so that a slow reader neither occupies the session longer nor exceeds
@@ -35,7 +35,7 @@ impl Client {
     }
 }
 
-/// Retrieves the record of a plan, and sends events about it.
+/// Retrieves the record for a plan, and sends events about it.
 async fn carry_out_plan(client: Client, plan: Plan, events: EventSender) {
     let plan = Arc::new(plan);
     let (sender, mut next_steps) = mpsc::unbounded_channel();

@@ -106,7 +106,7 @@ impl Wanted {
         Ok(Self::new(Subject::Identifiers(identifiers)))
     }
 
-    /// Creates a request for the record of a publication, which is looked up by its title; see
+    /// Creates a request for a record that describes a publication, which is looked up by its title; see
     /// [`Found::by_title`](super::Found::by_title).
     pub fn publication(publication: Publication) -> Self {
         Self::new(Subject::Publication(Box::new(publication)))
@@ -176,7 +176,7 @@ impl Wanted {
     }
 }
 
-/// A target of a search. It is searched in sessions of the client's pool, or in a session that is already open.
+/// A target of a search. It is searched in sessions from the client's pool, or in a session that is already open.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct SearchTarget {
@@ -186,7 +186,7 @@ pub struct SearchTarget {
     pub target: Arc<Resolved>,
     /// The Init request. If it has no credentials, those of the target's profile are added.
     pub init: InitializeRequest,
-    /// An open session to use in place of sessions of the pool, and the name for the result set in that session.
+    /// An open session to use in place of sessions from the pool, and the name for the result set in that session.
     pub session: Option<(Session, InternationalString)>,
 }
 
@@ -200,7 +200,7 @@ impl fmt::Debug for SearchTarget {
 }
 
 impl SearchTarget {
-    /// Creates a target that is searched in sessions of the pool. Events contain its name without any password.
+    /// Creates a target that is searched in sessions from the pool. Events contain its name without any password.
     pub fn new(name: &str, target: impl Into<Arc<Resolved>>, init: InitializeRequest) -> Self {
         Self {
             name: redacted(name),

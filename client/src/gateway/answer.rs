@@ -1,6 +1,6 @@
-//! Converts the response of a gateway to an outcome: a record, whose syntax follows from the media type, or the reason
-//! why there is none. The reason is given by the status (RFC 9110 §15) and possibly a description of the problem (RFC
-//! 9457), whose members `outcome`, `hits` and `diagnostic` are those of `z3950 get --json`.
+//! Converts the response from a gateway to an outcome: a record, whose syntax follows from the media type, or the
+//! reason why there is none. The reason is given by the status (RFC 9110 §15) and possibly a description of the problem
+//! (RFC 9457), whose members `outcome`, `hits` and `diagnostic` are the same as in the output of `z3950 get --json`.
 
 use hyper::StatusCode;
 use serde_json::Value;
@@ -14,7 +14,7 @@ use crate::plan::Plan;
 use crate::retrieve::{DeliveredRecord, Outcome, OutcomeName};
 use crate::transport::http::HttpAnswer;
 
-/// The maximum number of characters of a gateway's text in a message.
+/// The maximum number of characters from a gateway's text in a message.
 const MAX_WORDS: usize = 500;
 
 /// Returns the outcome for the gateway's response to a plan's request.

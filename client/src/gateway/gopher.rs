@@ -18,7 +18,7 @@ impl GatewayClient {
     /// Fetches the item named by a Gopher URL through the gateway.
     ///
     /// # Errors
-    /// [`GopherError`], as if the reply had come from the Gopher server. Errors of the gateway itself are returned as
+    /// [`GopherError`], as if the reply had come from the Gopher server. The gateway's own errors are returned as
     /// [`GopherError::Connect`].
     pub(crate) async fn fetch(
         &self,

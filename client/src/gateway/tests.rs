@@ -1,5 +1,5 @@
 //! Tests of retrieval through scripted gateways. They check the requests that are sent, and the outcome for each
-//! response of a gateway.
+//! response from a gateway.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};

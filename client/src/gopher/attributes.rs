@@ -7,7 +7,7 @@ use super::menu::MenuItem;
 use super::text::{decoded, lines};
 use crate::url::{GopherType, Octets, same_attribute};
 
-/// The attributes of an item of Gopher+.
+/// The attributes of a Gopher+ item.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Attributes {
     /// The blocks, one for each attribute, in order.
@@ -36,7 +36,7 @@ pub struct View {
     pub size: Option<String>,
 }
 
-/// A question of a form, from `+ASK`.
+/// A question in a form, from `+ASK`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Question {
@@ -96,7 +96,7 @@ impl Attributes {
         (!lines.is_empty()).then(|| lines.join("\n"))
     }
 
-    /// Returns the questions of the form, from `+ASK`.
+    /// Returns the questions in the form, from `+ASK`.
     pub fn questions(&self) -> Vec<Question> {
         let lines = self.lines("+ASK").iter();
         lines.filter_map(|line| Question::read(line)).collect()
@@ -201,7 +201,7 @@ fn begin(line: &str) -> Option<Block> {
 mod tests {
     use super::*;
 
-    /// The reply of pygopherd 3.0.0 to `$`, with one item shortened.
+    /// pygopherd 3.0.0's reply to `$`, with one item shortened.
     const DIRECTORY: &[u8] = b"+INFO: 0about\t/about.txt\tlocalhost\t7072\t+\r\n+ADMIN:\r\n \
         Admin: Me <me@gopher.example>\r\n Mod-Date: Sat Nov 21 05:39:23 2026 <20261121053923>\r\n\
         +VIEWS:\r\n text/plain: <0k>\r\n application/postscript De_DE:<10k>\r\n+ABSTRACT:\r\n An abstract\r\n  of two\r\n\

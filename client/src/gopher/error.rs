@@ -58,7 +58,7 @@ fn interrupted(received: usize) -> String {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ServerError {
-    /// The error code of Gopher+: 1 (not available), 2 (try again later) or 3 (moved). `None` from a server without
+    /// The Gopher+ error code: 1 (not available), 2 (try again later) or 3 (moved). `None` from a server without
     /// Gopher+.
     pub code: Option<u32>,
     /// The person to contact, if the server names one.

@@ -6,7 +6,7 @@ use std::num::NonZeroU16;
 use super::text::{decoded, lines};
 use crate::url::{GopherPlus, GopherType, GopherUrl, Host, Mode, Octets};
 
-/// A line of a menu, which describes an item or contains text for people to read.
+/// A line in a menu, which describes an item or contains text for people to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MenuItem {
@@ -66,7 +66,7 @@ impl MenuItem {
         item
     }
 
-    /// Creates an item that has only a text to display, from a line without tabs.
+    /// Creates an item that has only text to display, from a line without tabs.
     fn words(line: &[u8]) -> Self {
         Self {
             item_type: GopherType::INFO.as_char(),

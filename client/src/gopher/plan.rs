@@ -148,7 +148,7 @@ impl GopherPlan {
     }
 
     /// Returns whether a lone dot may be part of the contents, so that only the end of the connection ends the reply.
-    /// This is the case for texts, because some servers send files unchanged.
+    /// This is the case for text, because some servers send files unchanged.
     pub(super) fn may_go_on_after_dot(&self, reply: &[u8]) -> bool {
         self.reading == Reading::Text && self.header(reply).is_none()
     }

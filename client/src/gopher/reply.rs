@@ -25,7 +25,7 @@ pub struct Reply {
 /// The body of a reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Body {
-    /// A text, without the lone dot at its end.
+    /// Text, without the lone dot at its end.
     Text(Bytes),
     /// A menu.
     Menu(Vec<MenuItem>),
@@ -36,7 +36,7 @@ pub enum Body {
 }
 
 impl Reply {
-    /// Returns the questions of an item's form, in order. The result is empty if the reply does not contain the
+    /// Returns the questions in an item's form, in order. The result is empty if the reply does not contain the
     /// attributes of the item, or if the item has no form.
     pub fn questions(&self) -> Vec<Question> {
         match &self.body {
@@ -77,8 +77,8 @@ fn octets(count: usize) -> String {
 /// The maximum number of octets in an error in the form of a menu.
 const MAX_ERROR: usize = 4096;
 
-/// Parses a reply. A text ends at its last lone dot if the server closed the connection, and at its first lone dot if
-/// the connection is still open (`is_open`).
+/// Parses a reply. Text ends at its last lone dot if the server closed the connection, and at its first lone dot if the
+/// connection is still open (`is_open`).
 pub(super) fn read(plan: &GopherPlan, octets: Bytes, is_open: bool) -> Result<Reply, GopherError> {
     let mut notes = Vec::new();
     if octets.is_empty() {
@@ -190,7 +190,7 @@ fn plus_error(body: &[u8]) -> ServerError {
     }
 }
 
-/// Parses the error of a server without Gopher+, which is a menu of type 3.
+/// Parses the error from a server without Gopher+, which is a menu of type 3.
 fn menu_error(body: &[u8]) -> Option<ServerError> {
     if body.len() > MAX_ERROR || body.first() != Some(&b'3') {
         return None;

@@ -106,7 +106,7 @@ async fn get(path: &str, server: &Scripted) -> Result<Reply, GopherError> {
     retrieve(&url(path), &GopherOptions::default(), server).await
 }
 
-/// Returns a short text with the body and the notes of a reply, or with an error and its causes.
+/// Returns a short description of a reply's body and notes, or of an error and its causes.
 fn shown(result: Result<Reply, GopherError>) -> String {
     match result {
         Ok(reply) => {
@@ -370,8 +370,8 @@ async fn audit_b17_a_lone_dot_ends_a_text() {
     }
 }
 
-/// Tests that an octet 0 in a selector is sent, with a caution, because a selector may contain any octets except tab,
-/// CR and LF (Gopher URL draft §2.1).
+/// Tests that a NUL octet in a selector is sent and reported as a caution, because a selector may contain any octets
+/// except tab, CR and LF (Gopher URL draft §2.1).
 #[tokio::test(start_paused = true)]
 async fn audit_b19_an_octet_0_in_a_selector_is_sent() {
     let server = Scripted::new(&[&[sent("a\r\n.\r\n")]]);

@@ -1,11 +1,11 @@
-//! Text in the form of RFC 1436 §3.4 and Appendix: leading dots of lines are doubled, and a lone dot follows the last
-//! line. Many servers simply send a file, so text without a lone dot is left unchanged.
+//! Text in the form of RFC 1436 §3.4 and Appendix: leading dots are doubled, and a lone dot follows the last line. Many
+//! servers simply send a file, so text without a lone dot is left unchanged.
 
 use std::ops::Range;
 
 use bytes::Bytes;
 
-/// Returns the text without its final lone dot, and with single leading dots. A text without a lone dot is returned
+/// Returns the text without its final lone dot, and with single leading dots. Text without a lone dot is returned
 /// unchanged.
 pub(super) fn unstuffed(text: &Bytes) -> Bytes {
     let without_dot = || {

@@ -22,7 +22,7 @@ const LINGER: Duration = Duration::from_secs(1);
 /// The maximum number of octets to read at a time.
 const CHUNK: usize = 16 * 1024;
 
-/// Sends the request of a plan, and receives the reply until it is complete or the connection ends. Returns the reply,
+/// Sends the request for a plan, and receives the reply until it is complete or the connection ends. Returns the reply,
 /// and whether the server keeps the connection open.
 pub(super) async fn exchange(
     plan: &GopherPlan,

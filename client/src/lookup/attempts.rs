@@ -1,5 +1,5 @@
-//! The searches of a lookup. The searches for an identifier, most likely first, cover its notations in the indexes that
-//! may contain it. A fallback adds searches with truncation, for other notations, and in any index.
+//! The searches for a lookup. The searches for an identifier, most likely first, cover its notations in the indexes
+//! that may contain it. A fallback adds searches with truncation, for other notations, and in any index.
 
 use z3950_asn1::apdu::{AttributeValue, Operator, RpnQuery, RpnStructure};
 use z3950_asn1::bib1::attributes::{
@@ -13,7 +13,7 @@ use z3950_marc::standard_number::{Isbn, Issn, lccn, oclc_number};
 use crate::identifier::{Identifier, Kind};
 use crate::target::profile::Attributes;
 
-/// One of the searches of a lookup.
+/// One of the searches for a lookup.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Attempt {
     /// The attributes of each part of the query: one part for an identifier, several parts for a publication.
@@ -62,7 +62,7 @@ impl SearchPart {
 }
 
 /// The searches for a docid, most likely first, as pairs of attribute type and value. The first of them is the search
-/// of RFC 2056 §4.
+/// prescribed by RFC 2056 §4.
 pub(crate) const DOCID_ATTRIBUTES: [&[(i64, i64)]; 4] = [
     &[(USE, USE_DOC_ID), (STRUCTURE, STRUCTURE_URX)],
     &[(USE, USE_DOC_ID)],

@@ -38,7 +38,7 @@ impl fmt::Display for Match {
 }
 
 /// A tag, the codes of subfields (none for a control field), and whether the numbers in them are cancelled or belong to
-/// another form of the publication. Lists of locations begin with those of valid numbers.
+/// another form of the publication. In a list of locations, those for valid numbers come first.
 type Location = (&'static str, &'static [&'static str], bool);
 
 const LOCAL: Location = ("001", &[], false);
@@ -204,7 +204,7 @@ pub(super) fn texts(field: &Field, code: Option<&str>) -> Vec<String> {
     }
 }
 
-/// Returns whether a text contains `wanted`, a number in its normal form.
+/// Returns whether text contains `wanted`, a number in its normal form.
 fn has(kind: Kind, text: &str, wanted: &str) -> bool {
     let found = printed(kind, text);
     if found.is_empty() {

@@ -164,7 +164,7 @@ impl Merit {
         Some(self.control_number.as_str()).filter(|number| !number.is_empty())
     }
 
-    /// Returns the reason why this record is better than another record, which is called `name`. The reason is a text
+    /// Returns the reason why this record is better than another record, which is called `name`. The reason is text
     /// such as `its encoding level is full, that of b2 is minimal`.
     pub(crate) fn reason(&self, other: &Self, name: &str) -> String {
         let known = |code: &str| match code {
@@ -240,7 +240,7 @@ enum Criterion {
     Fields,
 }
 
-/// Returns the language of cataloguing of a record: 040 `$b`, or 100 `$a` in UNIMARC.
+/// Returns a record's language of cataloguing: 040 `$b`, or 100 `$a` in UNIMARC.
 pub fn cataloguing_language(record: &MarcRecord) -> Option<String> {
     let language = if is_unimarc(record) {
         language_of_unimarc(record)

@@ -27,9 +27,9 @@ const UNIMARC: [NumberField; 3] = [
 /// forms.
 ///
 /// They are taken from subfield `a` of 010, 020, 022 and 035 (in UNIMARC, of 010, 011 and 035). Numbers in 035 count
-/// only with the prefix of OCLC. If none of these numbers is valid, numbers with a wrong check digit are returned,
-/// followed by the cancelled numbers in other subfields, which may belong to another edition. At most
-/// [`MAX_IDENTIFIERS`] are returned.
+/// only with OCLC's prefix. If none of these numbers is valid, numbers with a wrong check digit are returned, followed
+/// by the cancelled numbers in other subfields, which may belong to another edition. At most [`MAX_IDENTIFIERS`] are
+/// returned.
 pub fn identifiers(record: &MarcRecord) -> Vec<Identifier> {
     let places = if is_unimarc(record) {
         &UNIMARC[..]
@@ -73,7 +73,7 @@ fn distinct(identifiers: impl Iterator<Item = Identifier>) -> Vec<Identifier> {
     found
 }
 
-/// Returns the valid numbers in a text, in their normal forms.
+/// Returns the valid numbers in the text, in their normal forms.
 fn all(kind: Kind, text: &str, is_cancelled: bool) -> Vec<Identifier> {
     let found = printed(kind, text).into_iter();
     let sound = found.filter(|number| number.is_valid);
@@ -82,7 +82,7 @@ fn all(kind: Kind, text: &str, is_cancelled: bool) -> Vec<Identifier> {
         .collect()
 }
 
-/// Returns the first number in a text if its check digit is wrong, or `None` otherwise.
+/// Returns the first number in the text if its check digit is wrong, or `None` otherwise.
 fn misprinted(kind: Kind, text: &str) -> Option<Identifier> {
     let first = printed(kind, text).into_iter().next()?;
     let is_wrong = !first.is_valid;

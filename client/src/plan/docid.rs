@@ -302,8 +302,8 @@ fn by_shape(docid: &Octets) -> Option<Attributes> {
     Some(Attributes::numeric(&[(USE, index)]))
 }
 
-/// Returns the record syntaxes to request, without duplicates: the preferred syntax of the plan, the plan's other
-/// syntaxes, the syntax in the profile, and `None`, which leaves the choice to the server.
+/// Returns the record syntaxes to request, without duplicates: the plan's preferred syntax, the plan's other syntaxes,
+/// the syntax in the profile, and `None`, which leaves the choice to the server.
 fn syntaxes(plan: &Plan) -> Vec<Option<Oid>> {
     let known = plan.profile.as_ref();
     let known = known.and_then(|profile| profile.record_syntax);

@@ -14,15 +14,15 @@ pub struct Fallback {
     /// Whether to search without the Structure attribute after diagnostic 118.
     pub structure: bool,
     /// Whether to try other searches after a refusal of the attributes (diagnostics 3, 113 to 126, 247, 1024, 1056) or
-    /// an empty result. For a docid, these are the searches of the server's profile, the search of RFC 2056, the same
-    /// search without the Structure attribute, and searches for a local number, a standard identifier, and the kind of
-    /// number that the docid looks like. A query is repeated with fewer attributes, in broader indexes, and in any
-    /// index.
+    /// an empty result. For a docid, these are the searches in the server's profile, the search prescribed by RFC 2056,
+    /// the same search without the Structure attribute, and searches for a local number, a standard identifier, and the
+    /// kind of number that the docid looks like. A query is repeated with fewer attributes, in broader indexes, and in
+    /// any index.
     pub attributes: bool,
     /// Whether to search the databases one by one after diagnostic 23 or 111, until a record is found.
     pub databases: bool,
     /// Whether to try other record syntaxes after diagnostic 227, 238 or 239. These are the next supported syntax in
-    /// the URL, then that of the server's profile, and finally the server's choice.
+    /// the URL, then the one in the server's profile, and finally the server's choice.
     pub syntax: bool,
     /// Whether to request the record without an element set name after diagnostic 25 or 26.
     pub element_set: bool,

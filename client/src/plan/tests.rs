@@ -339,7 +339,7 @@ fn every_name_of_the_table_is_known_in_any_case() {
     }
 }
 
-/// Tests that every name of a record syntax in the registry of object identifiers is accepted. RFC 2056 §4 leaves the
+/// Tests that every name for a record syntax in the registry of object identifiers is accepted. RFC 2056 §4 leaves the
 /// names to the client.
 #[test]
 fn audit_b7_every_registered_record_syntax_can_be_named() {

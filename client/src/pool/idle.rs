@@ -69,7 +69,7 @@ impl IdleSessions {
         state.is_swept |= begins;
         drop(state);
         if begins {
-            // A lease may be dropped outside any runtime, so the task runs in the runtime of the session.
+            // A lease may be dropped outside any runtime, so the task runs in the session's runtime.
             let idle = Arc::clone(self);
             let is_done = false;
             runtime.spawn(sweep(Sweep { idle, is_done }));

@@ -61,7 +61,7 @@ pub(super) struct LentSession {
 }
 
 impl Lease {
-    /// Leases a session of this opener. If the session has further places, which requires named result sets, other
+    /// Leases a session from this opener. If the session has further places, which requires named result sets, other
     /// users may join.
     pub(super) fn new(
         opener: Opener,
@@ -143,7 +143,7 @@ impl Lease {
     /// [`SessionOptions::max_repeats`]: crate::SessionOptions::max_repeats
     ///
     /// # Errors
-    /// The errors of the last request, or of opening a session for it.
+    /// The error from the last request, or from opening a session for it.
     pub async fn run<T, F>(
         &self,
         repeat: Repeat,
@@ -187,8 +187,8 @@ impl Lease {
 
     /// Makes a request whose record should contain certain data. `is_foreign` returns whether the record lacks the
     /// data. If so, the request is repeated while no other user makes one, because a server that confuses referenceIds
-    /// may have returned the record of another user. If the record still lacks its docid, all later requests for docids
-    /// are made alone.
+    /// may have returned the record for another user's request. If the record still lacks its docid, all later requests
+    /// for docids are made alone.
     ///
     /// # Errors
     /// The errors of [`read`](Self::read).
@@ -214,7 +214,7 @@ impl Lease {
         if is_checked && is_of_docid && hides_docids.load(Ordering::Acquire) {
             return self.read_when(true, request).await;
         }
-        // If the session had no other users, the answer cannot belong to the request of another user.
+        // If the session had no other users, the answer cannot belong to another user's request.
         let joined = || self.session.joined.load(Ordering::Acquire);
         let (had_others, before) = (self.session.is_crowded(), joined());
         let found = self.read(&request).await?;
@@ -337,7 +337,7 @@ impl Reconnect for Replacement {
     }
 }
 
-/// A request of a user. While this value exists, no request that must be made alone can begin.
+/// A user's request. While this value exists, no request that must be made alone can begin.
 struct LentRequest<'a> {
     session: &'a LentSession,
     together: Option<RwLockReadGuard<'a, ()>>,
@@ -428,7 +428,7 @@ impl<'a> LentRequest<'a> {
         true
     }
 
-    /// Returns whether this error may have been caused by a request of another user.
+    /// Returns whether this error may have been caused by another user's request.
     fn is_by_others(&self, error: &Error) -> bool {
         match error {
             // Earlier answers may have put the shared session out of sync, so the request is repeated in a new session.

@@ -49,7 +49,7 @@ impl Opener {
         self.options.max_repeats
     }
 
-    /// Takes an idle session of the pool, if there is one.
+    /// Takes an idle session from the pool, if there is one.
     pub(super) fn take_idle(&self) -> Option<Session> {
         let session = self.server.idle.take(&self.key)?;
         self.server.note_answer();

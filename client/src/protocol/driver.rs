@@ -86,7 +86,7 @@ impl State {
 pub(crate) struct StateSender(watch::Sender<State>);
 
 impl StateSender {
-    /// Creates the state of an open session, and a receiver of its changes.
+    /// Creates the state of an open session, and a receiver for its changes.
     pub(crate) fn new() -> (Self, watch::Receiver<State>) {
         let (sender, receiver) = watch::channel(State::Open);
         (Self(sender), receiver)
@@ -191,7 +191,7 @@ struct Operation {
     limit: Option<Limit>,
     /// The number of requests that the server has sent during this operation.
     interruptions: usize,
-    /// The number of server requests that wait for a decision of the client. While it is not 0, the answer timeout is
+    /// The number of server requests that wait for the client's decision. While it is not 0, the answer timeout is
     /// suspended.
     questions: usize,
     /// The segments of the answer received so far.

@@ -101,7 +101,7 @@ const MAX_WAIT: Duration = Duration::from_secs(60);
 /// How long to wait if the server does not state a time, and the minimum wait.
 const LEAST_WAIT: Duration = Duration::from_secs(1);
 
-/// The maximum number of diagnostics of one result set that are logged as warnings.
+/// The maximum number of diagnostics for one result set that are logged as warnings.
 const MAX_REPORTED: usize = 20;
 
 /// A result set at a server. Each position contains a record or a diagnostic in its place.
@@ -117,7 +117,7 @@ pub struct Pager {
     chunks: Chunks,
     /// The number of records in the search response.
     received_with_search: u64,
-    /// The first records of the search response, up to the first unusable record.
+    /// The first records in the search response, up to the first unusable record.
     pushed: Vec<ResultRecord>,
     /// The requests that have been sent ahead for the next chunks of a long range, in order.
     ahead: VecDeque<Prefetch>,

@@ -44,7 +44,7 @@ use crate::url::Host;
 /// An open session. Cloning it creates another handle to the same session.
 ///
 /// Concurrent requests are sent in the order in which they were made. They are sent one at a time unless the server
-/// grants concurrentOperations. Dropping the future of a request does not disturb other requests of the session, unless
+/// grants concurrentOperations. Dropping the future of a request does not disturb other requests in the session, unless
 /// the answer does not arrive within [`Timeouts::abandoned`] and another request has to wait for it.
 ///
 /// The session ends with the tokio runtime in which it was opened. Other runtimes can use it while that runtime runs.
@@ -123,7 +123,8 @@ impl Session {
         let timeouts = options.timeouts;
         let server = handle.init(&options.init, timeouts).await;
         let server = server.map_err(|error| match error {
-            // The server may close the connection before Init is sent, so the error is reported as an error of Init.
+            // The server may close the connection before Init is sent, so the error is reported as an error during
+            // Init.
             Error::Ended { cause: Some(cause) } => (*cause).clone().in_phase(Phase::Init),
             error => error,
         });
@@ -184,8 +185,8 @@ impl Session {
     /// Requests an SRU server's description of a database, whose name is the path of its URL.
     ///
     /// # Errors
-    /// [`ProtocolFault::NotGranted`] if the server is a Z39.50 server, [`Error::Refused`] if it has no description, or the error
-    /// of the connection.
+    /// [`ProtocolFault::NotGranted`] if the server is a Z39.50 server, [`Error::Refused`] if it has no description, or another error
+    /// if the connection failed.
     #[cfg(feature = "sru")]
     pub async fn describe(&self, database: &str) -> Result<SruDescription, Error> {
         let Some(descriptions) = &self.handle.descriptions else {
@@ -204,8 +205,8 @@ impl Session {
         }
     }
 
-    /// Requests the cost of an operation or the session (Z39.50-2003 §3.2.6.3). A status of failure is not returned as
-    /// an error, because it shows which kind of report is not available.
+    /// Requests the cost of an operation or the session (Z39.50-2003 §3.2.6.3). A failure status is not returned as an
+    /// error, because it shows which kind of report is not available.
     ///
     /// # Errors
     /// [`ProtocolFault::NotGranted`] if the server does not offer the service. Other errors end the session.
@@ -309,7 +310,7 @@ impl Session {
             .unwrap_or(End::Closed)
     }
 
-    /// Returns the timeouts of this handle's requests.
+    /// Returns the timeouts for this handle's requests.
     pub(crate) fn timeouts(&self) -> Timeouts {
         self.timeouts
     }

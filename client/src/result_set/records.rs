@@ -57,7 +57,7 @@ impl Records {
     /// Returns the remaining records.
     ///
     /// # Errors
-    /// The first error of the stream.
+    /// The first error in the stream.
     pub async fn collect(self) -> Result<Vec<Record>, Error> {
         self.try_collect().await
     }

@@ -63,7 +63,7 @@ fn searched() -> Turn {
     send(found(3, Vec::new()))
 }
 
-/// Returns the stream of a search. It holds the only handle to the connection.
+/// Returns a stream of the records that a search finds. It holds the only handle to the connection.
 async fn stream_of(client: &Client) -> Result<Records, Error> {
     let cat = client.connect("lib.example/cat").await?;
     let hits = cat.search(Query::title("emma")).await?;

@@ -45,7 +45,7 @@ names! {
     SortRefused = "sort refused",
     /// The server refused the scan.
     ScanRefused = "scan refused",
-    /// A diagnostic was returned in place of a record or of an entry of an index.
+    /// A diagnostic was returned in place of a record or an index entry.
     RecordRefused = "record refused",
     /// The server rejected Init.
     InitRejected = "init rejected",

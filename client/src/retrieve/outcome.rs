@@ -13,7 +13,7 @@ use crate::plan::PlanError;
 use crate::protocol::service::{ResultRecord, SubstituteForm};
 use crate::record::Record;
 
-/// The record of a retrieval, or the reason why there is none.
+/// The record from a retrieval, or the reason why there is none.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Outcome {
@@ -25,7 +25,7 @@ pub enum Outcome {
         diagnostic: DiagRec,
     },
     /// No record was retrieved, because of [`Error::NoMatch`], [`Error::Incomplete`], [`Error::Ambiguous`],
-    /// [`Error::Refused`] in phase Search or Present, [`Error::PortRefused`], or an error of the session.
+    /// [`Error::Refused`] in phase Search or Present, [`Error::PortRefused`], or an error in the session.
     Failed(Error),
 }
 
@@ -43,7 +43,7 @@ pub struct DeliveredRecord {
     pub requested: Option<Oid>,
     /// Whether the syntax of the record differs from the requested one. The standard allows servers to do this.
     pub mismatch: bool,
-    /// The form in which the record was sent, if the record was too large or empty in the form of the URL.
+    /// The form in which the record was sent, if the record was too large or empty in the form that the URL names.
     pub substitute: Option<SubstituteForm>,
 }
 
@@ -108,7 +108,7 @@ impl Outcome {
 }
 
 impl Error {
-    /// Returns a stable name of the error for programs, reports and metrics; see [`OutcomeName::as_str`].
+    /// Returns a stable name for the error, for use in programs, reports and metrics; see [`OutcomeName::as_str`].
     pub fn code(&self) -> OutcomeName {
         match self {
             Self::NoMatch => OutcomeName::NoMatch,

@@ -57,7 +57,7 @@ impl SruExchange {
     }
 }
 
-/// Parts of the names or identifiers of schemas for MARC, best first.
+/// Parts of the names or identifiers of MARC schemas, best first.
 const MARC: [&str; 3] = ["marcxml", "marc21", "marc"];
 
 impl SruDescription {

@@ -1,5 +1,5 @@
-//! Facets (OASIS searchRetrieve 1.0, part 3). The fields of the facets in a Search are sent as `facetLimit`, and the
-//! counts in the answer are assigned to these fields.
+//! Facets (OASIS searchRetrieve 1.0, part 3). The facet fields in a Search are sent as `facetLimit`, and the counts in
+//! the answer are assigned to these fields.
 
 use z3950_asn1::apdu::{AttributeElement, OtherInformation, SearchRequest, StringOrNumeric, Term};
 use z3950_asn1::bib1::attributes::USE;
@@ -96,7 +96,7 @@ impl AskedFacets {
     }
 }
 
-/// Returns the CQL index of a field. It is the index of its Use attribute, the index of a known name, or the name
+/// Returns the CQL index for a field. It is the index for its Use attribute, the index for a known name, or the name
 /// itself.
 fn index(field: &FacetField, options: &SruOptions) -> Result<String, Refused> {
     let refused = |words: String| Err(Refused::because(Condition::USE, words));

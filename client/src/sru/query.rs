@@ -24,7 +24,7 @@ pub(super) use self::translations::Translations;
 use super::Refused;
 use crate::target::profile::SruOptions;
 
-/// The mapping between attributes and the indexes and relations of CQL.
+/// The mapping between attributes and CQL indexes and relations.
 static PROPERTIES: LazyLock<Properties> = LazyLock::new(Properties::default);
 
 /// The index that SRU servers most often support for each of these Use values. [`PROPERTIES`] contains several indexes
@@ -38,11 +38,11 @@ const COMMON: [(i64, &str); 9] = [
     (54, "dc.language"),
     (1003, "dc.creator"),
     (1007, "dc.identifier"),
-    // Servers call the index of record numbers `rec.identifier` or `rec.id`, so a lookup with both Use values tries both names.
+    // Servers call the index for record numbers `rec.identifier` or `rec.id`, so a lookup with both Use values tries both names.
     (1032, "rec.id"),
 ];
 
-/// A query in one of the query languages of SRU.
+/// A query in one of SRU's query languages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SruQuery {
     pub(super) text: String,
@@ -57,8 +57,8 @@ impl SruQuery {
         }
     }
 
-    /// Returns the query of a search. `set` returns the query of a result set by its name, and `known` contains earlier
-    /// translations.
+    /// Returns the query for a search. `set` returns the query for a result set by its name, and `known` contains
+    /// earlier translations.
     ///
     /// # Errors
     /// Fails if SRU cannot express the query, or if its type is not 1, 101, or 104 with CQL.
@@ -106,7 +106,7 @@ impl SruQuery {
         }
     }
 
-    /// Returns the start term of a scan, as a search clause in CQL.
+    /// Returns the start term for a scan, as a search clause in CQL.
     ///
     /// # Errors
     /// Fails if SRU cannot express the term.
@@ -229,7 +229,7 @@ fn of_rpn(
     }
 }
 
-/// Structure values of Bib-1 (Z39.50-2003 Appendix ATR.1): phrase, word, word list, string.
+/// Bib-1 Structure values (Z39.50-2003 Appendix ATR.1): phrase, word, word list, string.
 const PHRASE: i64 = 1;
 const WORD: i64 = 2;
 const WORD_LIST: i64 = 6;
@@ -239,8 +239,8 @@ const COMPLETE_FIELD: i64 = 3;
 /// The Position value for the first position in a field.
 const FIRST_IN_FIELD: i64 = 1;
 
-/// Replaces the structure and completeness of an operand with those that correspond to relations of CQL: `all` for a
-/// list of words, `exact` for a complete field, `adj` for a phrase. A single word needs no such relation. Returns the
+/// Replaces the structure and completeness of an operand with those that correspond to CQL relations: `all` for a list
+/// of words, `exact` for a complete field, `adj` for a phrase. A single word needs no such relation. Returns the
 /// relation to use in place of `=`, if any.
 fn in_words_of_cql(operand: &mut AttributesPlusTerm) -> Option<&'static str> {
     let value = |attribute_type| {
@@ -318,7 +318,7 @@ fn for_each_clause(query: &mut Node, work: &mut impl FnMut(&mut Node)) {
     }
 }
 
-/// Returns the server's own index (`own`, by Use value) that replaces an index of [`PROPERTIES`], or `None` if they do
+/// Returns the server's own index (`own`, by Use value) that replaces an index in [`PROPERTIES`], or `None` if they do
 /// not differ.
 fn preferred<'a>(index: &str, own: &'a BTreeMap<i64, String>) -> Option<&'a str> {
     let value = use_of(index)?;
@@ -330,7 +330,7 @@ fn preferred<'a>(index: &str, own: &'a BTreeMap<i64, String>) -> Option<&'a str>
     own.get(&value).map(String::as_str).or_else(common)
 }
 
-/// Returns the Use value for an index of [`PROPERTIES`].
+/// Returns the Use value for an index in [`PROPERTIES`].
 fn use_of(index: &str) -> Option<i64> {
     if let Some(value) = index.strip_prefix("bib1.") {
         return value.parse().ok();

@@ -1,4 +1,4 @@
-//! Chooses the schema to request, and converts records and diagnostics to the forms of Z39.50.
+//! Chooses the schema to request, and converts records and diagnostics to Z39.50 forms.
 
 use z3950_asn1::apdu::{
     CompSpec, DatabaseName, DefaultDiagFormat, DiagRec, ElementSetNames, ElementSpec,
@@ -23,7 +23,7 @@ pub(super) struct Form {
 /// The schema that a search or Present requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum AskedSchema {
-    /// The schema of the profile, or MARCXML.
+    /// The schema in the profile, or MARCXML.
     Default,
     /// The schema with this name.
     Named(String),
@@ -31,9 +31,9 @@ pub(super) enum AskedSchema {
     Any,
 }
 
-/// The element sets that are not names of schemas: full and brief records (Z39.50-2003 §3.6.2).
+/// The element sets that are not schema names: full and brief records (Z39.50-2003 §3.6.2).
 const ELEMENT_SETS: [&str; 2] = ["F", "B"];
-/// The name of the schema of records with holdings.
+/// The name of the schema for records with holdings.
 const OPAC: &str = "opac";
 
 impl Form {
@@ -111,7 +111,7 @@ impl Form {
         Self::of(syntax, name)
     }
 
-    /// Converts a record, or the diagnostic in its place, to the form of Z39.50.
+    /// Converts a record, or the diagnostic in its place, to the Z39.50 form.
     pub(super) fn record(
         &self,
         sru: &SruRecord,
@@ -180,7 +180,7 @@ pub(super) fn has_only_blank_records(response: &SearchRetrieveResponse) -> bool 
 /// The maximum number of records that a message names.
 const MAX_NAMED: usize = 5;
 
-/// Returns a message about each kind of repair made to records of an answer. The answer's first record is at position
+/// Returns a message about each kind of repair made to records in an answer. The answer's first record is at position
 /// `start`.
 pub(super) fn mended(response: &SearchRetrieveResponse, start: u64) -> Vec<String> {
     let escaped = named_records(response, start, |record| record.escaped > 0)
@@ -217,7 +217,7 @@ fn named_records(
     Some(format!("{records} {named}{more}"))
 }
 
-/// Returns the records of an answer to a request for `count` records from position `start`. Positions that the server
+/// Returns the records in an answer to a request for `count` records from position `start`. Positions that the server
 /// left out contain a diagnostic. If the positions in the answer are inconsistent or outside the requested range, all
 /// of them are ignored.
 pub(super) fn placed(

@@ -307,7 +307,7 @@ impl SruExchange {
         })
     }
 
-    /// Requests a range of a result in the requested schema. If the server refuses the schema and the caller did not
+    /// Requests a range of records in the requested schema. If the server refuses the schema and the caller did not
     /// name it, another schema is tried.
     async fn page(
         &mut self,
@@ -450,7 +450,7 @@ fn information(
     (!information.0.is_empty()).then_some(information)
 }
 
-/// Returns the single database of a request. For a request without a database, this is the database at the root of the
+/// Returns the single database in a request. For a request without a database, this is the database at the root of the
 /// server.
 pub(super) fn database(names: &[DatabaseName]) -> Result<String, Refused> {
     let name = match names {
@@ -551,7 +551,7 @@ fn has_positions(page: &SearchRetrieveResponse) -> bool {
     page.records.iter().any(|record| record.position.is_some())
 }
 
-/// Returns the records of a range, if all of them have already been received in this form.
+/// Returns the records in a range, if all of them have already been received in this form.
 fn held(set: &StoredSearch, form: &Form, start: u64, count: u64) -> Option<Vec<NamePlusRecord>> {
     let begin = usize::try_from(start.checked_sub(1)?).ok()?;
     let end = begin.checked_add(usize::try_from(count).ok()?)?;

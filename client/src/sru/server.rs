@@ -171,7 +171,7 @@ fn shown(database: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns the user name and password of an identity. A group is left out, because SRU has no parameter for it.
+/// Returns the user name and password in an identity. A group is left out, because SRU has no parameter for it.
 pub fn login(identity: &IdAuthentication) -> Option<SruLogin> {
     let mut login = SruLogin::default();
     match identity {

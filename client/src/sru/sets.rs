@@ -46,11 +46,11 @@ pub(super) struct StoredSearch {
     pub(super) facets: FacetParameters,
     /// The position of the last record that can be reached, or `None` if there is no such limit.
     pub(super) end: Option<u64>,
-    /// The records of the last answer, to detect repeated answers.
+    /// The records in the last answer, to detect repeated answers.
     pub(super) last: LastPage,
 }
 
-/// The records of an answer, stored to detect repeated answers.
+/// The records in an answer, stored to detect repeated answers.
 #[derive(Clone, Default)]
 pub(super) struct LastPage {
     /// The position of the first record.
@@ -64,7 +64,7 @@ pub(super) struct LastPage {
 /// The schema for MARC records at this server.
 #[derive(Default)]
 pub(super) struct Schemas {
-    /// The schema in use, or `None` for the schema of the profile or, if the profile has none, MARCXML.
+    /// The schema in use, or `None` for the schema in the profile or, if the profile has none, MARCXML.
     pub(super) chosen: Option<String>,
     /// Whether the server has refused all schemas. Requests then name the first schema again.
     pub(super) are_exhausted: bool,
@@ -105,7 +105,7 @@ impl Schemas {
 }
 
 impl LastPage {
-    /// Stores the records of an answer. `before` contains those of the previous answer.
+    /// Stores the records in an answer. `before` contains those of the previous answer.
     pub(super) fn of(start: u64, records: &[NamePlusRecord], before: &Self) -> Self {
         let records: Vec<u64> = records.iter().map(hash).collect();
         let same = match (records.as_slice(), before.records.as_slice()) {
@@ -119,8 +119,8 @@ impl LastPage {
         }
     }
 
-    /// Returns whether an answer for later records repeats the records of the previous answer. A single record may occur twice in
-    /// a row, but not three times.
+    /// Returns whether an answer for later records repeats the records in the previous answer. A single record may occur twice in a
+    /// row, but not three times.
     pub(super) fn repeats(&self, before: &Self) -> bool {
         let compared = self.records.len().min(before.records.len());
         let is_same = self.start > before.start

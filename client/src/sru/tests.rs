@@ -1,4 +1,4 @@
-//! Tests of sessions with scripted SRU servers: the requests that are sent, and the result of each answer.
+//! Tests of sessions with scripted SRU servers: the requests that are sent, and the result for each answer.
 
 mod downloads;
 mod habits;

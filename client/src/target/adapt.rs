@@ -24,7 +24,7 @@ const MAX_CHUNK: u64 = 500;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RecordForm {
-    /// The record syntax. If it is `None`, the syntax of the profile is requested, or USMARC if the profile has none,
+    /// The record syntax. If it is `None`, the syntax in the profile is requested, or USMARC if the profile has none,
     /// followed by other MARC syntaxes, XML, and the server's own choice.
     pub syntax: Option<Oid>,
     /// The element set name, such as `F` or `B`.
@@ -108,12 +108,12 @@ impl Resolved {
         }
     }
 
-    /// Returns the record syntax of the profile, or the default.
+    /// Returns the record syntax in the profile, or the default.
     fn plain_syntax(&self) -> Oid {
         self.profile.record_syntax.unwrap_or(USMARC)
     }
 
-    /// Returns the record syntaxes to try if the server does not support the first one: the syntax of the profile, MARC
+    /// Returns the record syntaxes to try if the server does not support the first one: the syntax in the profile, MARC
     /// 21, UNIMARC, XML, and the server's choice. The list is empty if a syntax was requested explicitly.
     fn alternatives(&self, form: &RecordForm) -> Vec<Option<Oid>> {
         if form.syntax.is_some() {
@@ -146,7 +146,7 @@ impl Resolved {
         element_set.map(|name| name.as_str().into())
     }
 
-    /// Applies the attributes and the character set of the profile to a query.
+    /// Applies the attributes and the character set in the profile to a query.
     ///
     /// # Errors
     /// Fails if the character set cannot represent a term.

@@ -27,7 +27,7 @@
 //! |---|---|
 //! | `targets.toml` | the built-in targets |
 //! | `list` | all profiles by name, and the resolution of targets |
-//! | `indexes` | the attributes of searches in an index |
+//! | `indexes` | the attributes for searches in an index |
 //! | `habits` | default attributes of query operands |
 //! | `sru` | the options for a server over SRU |
 //! | `command` | commands that print a password |
@@ -95,11 +95,11 @@ pub struct Profile {
     /// Attributes to add to operands that have no attribute of the same type.
     #[serde(default)]
     pub attributes: Attributes,
-    /// For a Z39.50 server, the attributes of searches in an index, by the name or Use value of the index.
+    /// For a Z39.50 server, the attributes for searches in an index, by the name or Use value of the index.
     #[serde(default)]
     pub indexes: Indexes,
-    /// The attributes of searches for a docid, most preferred first. If the list is empty, the attributes of RFC 2056
-    /// are used.
+    /// The attributes to use in searches for a docid, most preferred first. If the list is empty, the attributes
+    /// prescribed by RFC 2056 are used.
     #[serde(default)]
     pub docid: Vec<Attributes>,
     /// The credentials for the target.
@@ -290,7 +290,7 @@ mod tests {
 
     const PAGE: &str = include_str!("../../docs/targets.md");
 
-    /// Returns the keys in the table below a heading of the documentation page for targets files.
+    /// Returns the keys in the table below a heading on the documentation page for targets files.
     fn documented(heading: &str) -> BTreeSet<String> {
         let lines = PAGE.lines().skip_while(|line| *line != heading).skip(1);
         let lines = lines.take_while(|line| !line.starts_with('#'));
@@ -348,7 +348,7 @@ mod tests {
         let (_, by_http) = profiles.named("byhttp").expect("a target");
         let endpoint = by_http.profile.endpoint();
         assert_eq!(endpoint.to_string(), "https://sru.example");
-        // The examples of the page contain every key of a profile.
+        // The examples on the documentation page contain every key of a profile.
         let text = blocks.first().expect("a block");
         for key in known::<Profile>() {
             assert!(text.contains(&format!("\n{key} = ")), "{key}");

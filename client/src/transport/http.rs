@@ -29,7 +29,7 @@ use crate::target::Endpoint;
 use crate::target::http::HttpUrl;
 use crate::transport::{Routes, Timeouts};
 
-/// The maximum number of redirections of a request.
+/// The maximum number of redirections for a request.
 const MAX_REDIRECTS: usize = 4;
 /// The maximum number of octets in the head of a response.
 const MAX_HEAD: usize = 64 << 10;

@@ -266,8 +266,8 @@ impl Proxied {
     }
 }
 
-/// The result of a proxy's handshake: a stream through the proxy, the refusal of the proxy, or the error if the
-/// connection failed.
+/// The result of a proxy's handshake: a stream through the proxy, the proxy's refusal, or the error if the connection
+/// failed.
 type Tunnel = Result<Result<BoxStream, ProxyRefusal>, Box<dyn std::error::Error + Send + Sync>>;
 
 impl Connect for Proxied {

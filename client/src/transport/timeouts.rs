@@ -143,7 +143,7 @@ impl Timeouts {
         (!is_over).then_some(limit)
     }
 
-    /// Returns the limit set by the deadline alone. It applies while the client decides on a question of the server.
+    /// Returns the limit set by the deadline alone. It applies while the client decides on a question from the server.
     pub(crate) fn to_deadline(self) -> Limit {
         self.limit(None, Cause::Timeout)
     }
@@ -156,7 +156,7 @@ impl Timeouts {
         self.or_deadline(step)
     }
 
-    /// Returns the limit of a step, or the deadline if it is earlier.
+    /// Returns the limit for a step, or the deadline if it is earlier.
     fn or_deadline(self, step: Option<(Instant, Cause)>) -> Limit {
         Limit(match (step, self.deadline) {
             (Some((at, cause)), Some(deadline)) if at < deadline => Some((at, cause)),

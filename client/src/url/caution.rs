@@ -21,13 +21,13 @@ pub enum Caution {
     /// The host is this machine or in a private network, so elsewhere the locator has no meaning or a different one
     /// (RFC 1736 §2.2).
     LocalHost,
-    /// The port is below 1024 and is not the default port of the scheme, so the URL may be an attack on a server of
+    /// The port is below 1024 and is not the default port of the scheme, so the URL may be an attack on a server for
     /// another protocol.
     ReservedPort(u16),
     /// The port is not the default port of the scheme, although this may be intended.
     NonDefaultPort(u16),
-    /// The URL contains an escaped control character such as CR or LF, which could end a command of the protocol if it
-    /// were sent.
+    /// The URL contains an escaped control character such as CR or LF, which could end a protocol command if it were
+    /// sent.
     EscapedControl,
     /// RFC 1738 §4 reserves this scheme, but does not define its syntax.
     ReservedScheme(&'static str),
@@ -41,7 +41,7 @@ pub enum Caution {
 }
 
 impl Caution {
-    /// Returns a stable name of the caution for programs: `Name` or `Name:detail`, such as `ReservedPort:25`.
+    /// Returns a stable name for the caution, for use by programs: `Name` or `Name:detail`, such as `ReservedPort:25`.
     pub fn code(&self) -> String {
         self.words().0
     }

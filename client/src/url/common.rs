@@ -45,7 +45,7 @@ impl Class {
     }
 }
 
-/// Returns the URL in a text without the spaces, brackets and prefix around it that [`Mode::Lenient`] accepts. Checks
+/// Returns the URL in text without the spaces, brackets and prefix around it that [`Mode::Lenient`] accepts. Checks
 /// that all octets of the URL are in 21–7E hex.
 ///
 /// # Errors

@@ -180,7 +180,7 @@ pub enum UrlErrorKind {
 }
 
 impl UrlErrorKind {
-    /// Returns a stable name of the error for programs, such as `BadPercentEscape`.
+    /// Returns a stable name for the error, for use by programs, such as `BadPercentEscape`.
     pub fn name(self) -> &'static str {
         self.words().0
     }
@@ -262,7 +262,7 @@ impl BuildError {
         }
     }
 
-    /// Returns a stable name of the error for programs, such as `MissingDatabase`.
+    /// Returns a stable name for the error, for use by programs, such as `MissingDatabase`.
     pub fn name(&self) -> &'static str {
         self.name
     }

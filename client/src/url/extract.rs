@@ -100,7 +100,7 @@ impl FoundUrl {
 }
 
 impl FaultKind {
-    /// Returns a stable name of the fault for programs, such as `UnterminatedWrapper`.
+    /// Returns a stable name for the fault, for use by programs, such as `UnterminatedWrapper`.
     pub fn name(self) -> &'static str {
         match self {
             FaultKind::UnterminatedWrapper => "UnterminatedWrapper",
@@ -214,11 +214,11 @@ fn written(octets: &[u8], url: &str) -> Option<String> {
 
 /// The minimum width of the lines that [`wrap`] writes, in characters.
 pub const MIN_WRAP_WIDTH: usize = 20;
-/// The maximum width of the lines that [`wrap`] writes, in characters. It is suitable for mail of RFC 822.
+/// The maximum width of the lines that [`wrap`] writes, in characters. It is suitable for RFC 822 mail.
 pub const MAX_WRAP_WIDTH: usize = 76;
 
 /// Writes a URL between `<URL:` and `>`, in lines of at most `width` characters (RFC 1738 Appendix, RFC 1736 §4.5). No
-/// line ends with a hyphen of the URL, so that the URL can be extracted unambiguously, unless the URL has more
+/// line ends with a hyphen in the URL, so that the URL can be extracted unambiguously, unless the URL has more
 /// consecutive hyphens than fit on a line. `width` is clamped to the range from [`MIN_WRAP_WIDTH`] to
 /// [`MAX_WRAP_WIDTH`].
 ///

@@ -140,7 +140,7 @@ impl GopherUrl {
     }
 
     /// Returns whether the data contains a control character, except in a filled form. Servers written in C, for
-    /// example, treat an octet 0 as the end of the line.
+    /// example, treat a NUL octet as the end of the line.
     pub(crate) fn has_control(&self) -> bool {
         let plus = self.plus.as_ref().filter(|plus| !plus.is_filled_form());
         let plus = plus.map(GopherPlus::octets);

@@ -26,7 +26,7 @@ pub enum UriKind {
     Locator,
     /// A name (`urn`), which cannot be followed.
     Name,
-    /// A text without a scheme, such as a description, a number, or a partial form.
+    /// Text without a scheme, such as a description, a number, or a partial form.
     Neither,
 }
 
@@ -180,7 +180,7 @@ impl Locator {
         self.site().map(|site| site.host)
     }
 
-    /// Returns the port to connect to, from 1 to 65535. The default is the port of the scheme.
+    /// Returns the port to connect to, from 1 to 65535. By default, it is the scheme's port.
     pub fn port(&self) -> Option<u16> {
         self.site()?.port
     }
@@ -215,9 +215,9 @@ impl Locator {
         site.into_iter().chain(others).collect()
     }
 
-    /// Returns whether an escaped control character could become part of a command of the protocol. This cannot happen
-    /// with a docid, which is sent with its length, a file name, which is not sent, or the remaining schemes, whose
-    /// parsers refuse these escapes.
+    /// Returns whether an escaped control character could become part of a protocol command. This cannot happen with a
+    /// docid, which is sent with its length, a file name, which is not sent, or the remaining schemes, whose parsers
+    /// refuse these escapes.
     fn has_escaped_control(&self) -> bool {
         match &self.url {
             Url::Gopher(url) => url.has_control(),

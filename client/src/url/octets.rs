@@ -1,4 +1,4 @@
-//! Decoded data of a URL, as octets that need not be text. RFC 2056 §4 calls a docid opaque, so its octets are
+//! Decoded data from a URL, as octets that need not be text. RFC 2056 §4 calls a docid opaque, so its octets are
 //! interpreted only for display.
 
 use std::fmt::{self, Write as _};

@@ -1,8 +1,8 @@
 //! Resolves partial forms (RFC 1630, "Partial (relative) form"): references without a scheme, which are relative to
 //! another URI.
 //!
-//! In RFC 1630, the rule for leading slashes contradicts the examples. The rule says to search the base, from the
-//! right, for a sequence of the same number of slashes. In the examples, one slash means the root. The examples agree
+//! In RFC 1630, the rule for leading slashes contradicts the examples. The rule says to search the base, from right to
+//! left, for a sequence of the same number of slashes. In the examples, one slash means the root. The examples agree
 //! with later standards, so they are the default.
 
 use super::common;
@@ -37,7 +37,7 @@ pub enum ResolveError {
 }
 
 impl ResolveError {
-    /// Returns the error of the base or the partial form.
+    /// Returns the error in the base or the partial form.
     pub fn refusal(&self) -> UrlError {
         match self {
             ResolveError::Base(refusal) | ResolveError::Reference(refusal) => *refusal,

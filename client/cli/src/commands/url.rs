@@ -23,7 +23,7 @@ use crate::console::output::{Failure, Output};
 use crate::render::{named, syntax};
 use crate::threaded;
 
-/// Commands on URLs.
+/// Commands that work on URLs.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Url {
     /// Show the parts of a URL.
@@ -182,7 +182,7 @@ impl Redaction {
     }
 }
 
-/// The keys of `url parse --json` that are the same for URLs of every scheme.
+/// The keys in the output of `url parse --json` that are the same for URLs of every scheme.
 const PARTS: [&str; 7] = [
     "scheme",
     "kind",
@@ -216,7 +216,7 @@ fn each(
     Ok(exit)
 }
 
-/// Reports a malformed URL: as an object with the keys of the command if `--json` is given, and otherwise as a message.
+/// Reports a malformed URL: as an object with the command's own keys if `--json` is given, and otherwise as a message.
 fn refuse(
     text: &OsStr,
     error: &UrlError,
@@ -228,10 +228,10 @@ fn refuse(
     Ok(Exit::Usage)
 }
 
-/// The keys that describe an error in a JSON answer. They follow the keys of the command.
+/// The keys that describe an error in a JSON answer. They follow the command's own keys.
 const FAULT: [&str; 3] = ["error", "offset", "message"];
 
-/// Creates a JSON answer with the keys of the command and those of [`FAULT`]. All values are null at first.
+/// Creates a JSON answer with the command's own keys and those in [`FAULT`]. All values are null at first.
 fn answer(keys: &[&str]) -> Envelope {
     Envelope::blank(keys.iter().chain(&FAULT))
 }

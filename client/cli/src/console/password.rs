@@ -1,4 +1,4 @@
-//! Asks for a password at a terminal, without echo, and records whether none was entered.
+//! Prompts for a password at a terminal, without echo, and records whether none was entered.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +12,7 @@ pub(crate) fn is_missing() -> bool {
     IS_MISSING.load(Ordering::Relaxed)
 }
 
-/// Asks for the password of a user. Returns `None` if there is no terminal, or if nothing is entered.
+/// Prompts for the user's password. Returns `None` if there is no terminal, or if nothing is entered.
 ///
 /// # Errors
 /// Fails if the terminal cannot be used, or if the password is not UTF-8 or too long.

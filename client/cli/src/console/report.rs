@@ -1,4 +1,4 @@
-//! Messages about errors of retrievals and sessions, with exit codes. A message states what was attempted, the phase in
+//! Messages about errors in retrievals and sessions, with exit codes. A message states what was attempted, the phase in
 //! which it failed, the server's answer, and advice.
 
 use z3950::error::chain;
@@ -164,7 +164,7 @@ fn condition(diagnostic: &DiagRec) -> Option<Condition> {
     }
 }
 
-/// Returns advice about a diagnostic of the server.
+/// Returns advice about a diagnostic from the server.
 fn hint(diagnostic: &DiagRec) -> Option<&'static str> {
     Some(match condition(diagnostic)? {
         Condition::DATABASE_UNAVAILABLE | Condition::DATABASE_DOES_NOT_EXIST => {
@@ -201,7 +201,7 @@ fn hint(diagnostic: &DiagRec) -> Option<&'static str> {
     })
 }
 
-/// Returns whether an SRU server refused the schema of records, with SRU diagnostic 66 or 67.
+/// Returns whether an SRU server refused the requested record schema, with SRU diagnostic 66 or 67.
 fn is_of_schema(diagnostic: &DiagRec) -> bool {
     let words = diagnostic.to_string();
     ["66", "67"]

@@ -75,7 +75,7 @@ impl Prompt {
         let (settings, options) = (&self.settings, &mut list.options);
         options.databases = self.searched();
         options.step_size = settings.scan_step;
-        // The list begins with the last term of the previous list, which is not shown again.
+        // The list begins with the last term of the previous list. That term is not shown again.
         options.number_of_terms = settings.scan_size + u64::from(goes_on);
         options.preferred_position = if goes_on {
             Some(1)

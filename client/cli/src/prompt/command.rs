@@ -104,7 +104,7 @@ pub(super) fn unquoted(text: &str) -> &str {
 /// The options that consist of a hyphen and one letter. Any other word with a single hyphen may belong to a query.
 const SHORT_OPTIONS: [&str; 2] = ["-f", "-n"];
 
-/// A word of a line.
+/// A word on a command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PromptWord<'a> {
     /// The word as written.
@@ -122,7 +122,7 @@ impl PromptWord<'_> {
     }
 }
 
-/// Parses the words of a line.
+/// Parses the words on a command line.
 pub(super) fn parsed(text: &str) -> Vec<PromptWord<'_>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

@@ -92,7 +92,7 @@ const PROXIMITY: &str = "\
   UNIT       1 character, 2 word, 3 sentence, 4 paragraph, 5 section, 6 chapter, 7 document, 8 element
   e.g. find @prox 0 3 1 2 k 2 war peace";
 
-/// The width of the column of names in the list of commands.
+/// The width of the name column in the list of commands.
 const NAME: usize = 20;
 
 /// Returns the text. If it is to be shown on a terminal, its lines are broken at spaces to fit the screen.

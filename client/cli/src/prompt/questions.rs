@@ -40,7 +40,7 @@ pub(crate) enum Question {
     More(String, oneshot::Sender<GoOn>),
 }
 
-/// Sends questions of sessions to the prompt.
+/// Sends questions from sessions to the prompt.
 pub(crate) struct Prompter(mpsc::Sender<Question>);
 
 /// Creates a channel for questions.
@@ -72,8 +72,8 @@ impl Handler<ResourceQuestion, Decision> for Prompter {
     }
 }
 
-/// Answers the questions of servers in a script, where no user can be asked. Every operation is continued, and a
-/// warning about this is logged.
+/// Answers questions from servers in a script, where no user can be asked. Every operation is continued, and a warning
+/// about this is logged.
 pub(crate) struct ScriptPrompter;
 
 impl Handler<ResourceQuestion, Decision> for ScriptPrompter {

@@ -1,4 +1,4 @@
-//! Records of a result set by position: parses ranges, and requests their records (Z39.50-2003 §3.2.3).
+//! Requests records of a result set by position: parses ranges, and requests their records (Z39.50-2003 §3.2.3).
 
 use futures_util::StreamExt;
 use z3950::RecordForm;
@@ -99,7 +99,7 @@ impl Prompt {
         }
     }
 
-    /// Requests the records of a range, and passes each record with its position to `take`, which returns the exit code
+    /// Requests the records in a range, and passes each record with its position to `take`, which returns the exit code
     /// for the record, and whether to continue.
     pub(super) async fn each_record(
         &mut self,
@@ -120,7 +120,7 @@ impl Prompt {
         Ok(exit)
     }
 
-    /// Returns a pager for the records of a range.
+    /// Returns a pager for the records in a range.
     fn pager(&self, range: &RecordRange) -> Result<Pager, Refusal> {
         // If the size of the set is unknown, all records of a range with an end are assumed to exist.
         let end = range.start.saturating_add(range.count);
@@ -154,7 +154,7 @@ impl Prompt {
         let settings = &self.settings;
         let mut options = self.here()?.resolved.pager_options(&self.form());
         options.takes_refusals = false;
-        // No other element sets are tried: records are shown in the element set of the settings, or not at all.
+        // No other element sets are tried: records are shown in the element set from the settings, or not at all.
         options.element_sets.clear();
         let (syntaxes, element_set) = (self.record_syntaxes(), self.element_set());
         let is_choice = syntaxes.len() > 1;
@@ -179,13 +179,13 @@ impl Prompt {
     }
 
     /// Returns the form in which to request records: the first record syntax in the settings or, if they contain none,
-    /// the form of the profile.
+    /// the form in the profile.
     pub(super) fn form(&self) -> RecordForm {
         RecordForm::new(self.settings.record_syntaxes.first().copied(), None)
     }
 
     /// Returns the record syntaxes to request, most preferred first: the syntaxes in the settings, or else the syntax
-    /// of the profile, or else MARC 21. The default is needed because servers such as Zebra send XML to a client that
+    /// in the profile, or else MARC 21. The default is needed because servers such as Zebra send XML to a client that
     /// requests no syntax.
     pub(super) fn record_syntaxes(&self) -> Vec<Oid> {
         let known = |profile: &Profile| profile.record_syntax;

@@ -283,7 +283,7 @@ impl Prompt {
         Ok(())
     }
 
-    /// Sets the character set of data. Messages are always in UTF-8.
+    /// Sets the character set in which data is written. Messages are always in UTF-8.
     pub(super) fn display_charset(&mut self, name: &str, output: &mut Output) -> CommandResult {
         if name.is_empty() {
             return self.say("displaycharset", output);

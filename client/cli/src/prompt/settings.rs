@@ -66,8 +66,8 @@ impl Reconnects {
 /// The settings of the prompt, which apply to all sessions.
 #[derive(Default)]
 pub(super) struct Settings {
-    /// The method and the version of requests to SRU servers, which override those in profiles. If there is no version
-    /// here, that of the profile is used.
+    /// The method and the version of requests to SRU servers, which override those in profiles. If no version is set
+    /// here, the profile's version is used.
     pub(super) sru: Option<(SruMethod, Option<SruVersion>)>,
     /// The format in which records are shown.
     pub(super) output: Format,
@@ -102,7 +102,7 @@ pub(super) struct Settings {
     pub(super) offered: Option<Options>,
     pub(super) version: u8,
     pub(super) other: BTreeMap<u8, (Oid, String)>,
-    /// OIDs registered by the user, by their names in lower case.
+    /// OIDs registered by the user, keyed by their names in lower case.
     pub(super) oids: BTreeMap<String, Oid>,
     pub(super) proxy: Option<String>,
     pub(super) reconnects: Reconnects,
@@ -126,7 +126,7 @@ impl Settings {
         }
     }
 
-    /// Returns the style of records in a format. Tables have the columns in the settings.
+    /// Returns the style for records in this format. Tables have the columns in the settings.
     pub(super) fn style_in(&self, format: Format) -> Style {
         let style = Style::new(format, self.columns.as_ref());
         style.with_row_per_copy(self.has_row_per_copy)
@@ -189,8 +189,8 @@ impl Settings {
 /// The maximum number of fields in a request for facets.
 const MAX_FACETS: usize = 100;
 
-/// Parses fields such as `author subject:5`, or the attributes of each field, separated by commas as in yaz-client:
-/// `@attr 1=author @attr 3=5, @attr 1=subject`.
+/// Parses facet fields such as `author subject:5`, or the attributes of each field, separated by commas as in
+/// yaz-client: `@attr 1=author @attr 3=5, @attr 1=subject`.
 pub(super) fn facet_list(text: &str) -> Result<FacetList, Refusal> {
     let fields: Result<Vec<FacetField>, Refusal> = if text.starts_with('@') {
         text.split(',').map(by_attributes).collect()
@@ -228,7 +228,7 @@ fn by_attributes(field: &str) -> Result<FacetField, Refusal> {
     }
 }
 
-/// Returns a field in the notation that the command accepts, such as `author:5`.
+/// Returns a facet field in the notation that the command accepts, such as `author:5`.
 pub(super) fn shown_as(field: &FacetField) -> String {
     match field.limit() {
         Some(limit) => format!("{}:{limit}", field_name(field)),

@@ -1,5 +1,5 @@
-//! Runs commands of the command line at the prompt, in the open session. They take the same arguments and share the
-//! implementation.
+//! Runs the program's subcommands at the prompt, in the open session. They take the same arguments as on the command
+//! line, and share the implementation.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ pub(super) fn has_option(line: &str) -> bool {
 }
 
 impl Prompt {
-    /// Runs a command of the command line in the open session. The settings are the defaults for its options.
+    /// Runs a subcommand of the program in the open session. The settings are the defaults for its options.
     pub(super) async fn shared<A: Service>(
         &mut self,
         positionals: Positionals,
@@ -109,7 +109,7 @@ impl Prompt {
             let words = "--format must be that of z3950 open --format, which writes one document";
             return Err(Refusal::wrong(words));
         }
-        // A table has the columns and rows of the settings, unless the command specifies its own.
+        // A table has the columns and rows chosen in the settings, unless the command specifies its own.
         if records.format().is_table() {
             let columns = &self.settings.columns;
             records.fields = records.fields.take().or_else(|| columns.clone());
@@ -118,8 +118,8 @@ impl Prompt {
         Ok(Some(asked))
     }
 
-    /// Makes the current session available to a command of the command line until [`take_back`](Self::take_back) is
-    /// called. If `databases` are given, the command uses them instead of the databases of the session.
+    /// Makes the current session available to a subcommand until [`take_back`](Self::take_back) is called. If
+    /// `databases` are given, the command uses them instead of the session's databases.
     fn lend<A: Service>(
         &mut self,
         databases: &[String],
@@ -155,14 +155,14 @@ impl Prompt {
         Ok((reach, target))
     }
 
-    /// Ends the use of the session by a command of the command line, and updates the prompt's state with what the
-    /// command changed in the session, even if it was interrupted. Returns the message to print after an interruption.
+    /// Ends a subcommand's use of the session, and updates the prompt's state with what the subcommand changed in the
+    /// session, even if it was interrupted. Returns the message to print after an interruption.
     pub(super) fn take_back(&mut self) -> Option<&'static str> {
         let place = self.place_mut()?;
         let command_session = place.command_session.take()?;
         let (left, set) = (command_session.session.left(), command_session.session.set);
         if left.has_searched {
-            // Even a failed search replaces the result set with its name, so the old set is forgotten.
+            // Even a failed search replaces the result set of the same name, so the old set is forgotten.
             place.hits.remove(&set);
             place
                 .result_set
@@ -214,7 +214,7 @@ impl Prompt {
     }
 }
 
-/// Adds the defaults of those options that were not given on the line.
+/// Adds the defaults for those options that were not given on the line.
 fn complete(command: &Command, given: &mut Vec<String>, defaults: Vec<(&str, String)>) {
     let options = given.iter().take_while(|word| *word != "--");
     let options = options.filter(|word| word.starts_with('-')).map(|word| {
@@ -268,7 +268,7 @@ fn arguments(
                     let written = word.written.split('=').next().unwrap_or(word.written);
                     return Err(format!("there is no option {written}; {hint}"));
                 };
-                // An optional value, such as that of --fallback, must follow an equals sign.
+                // An optional value, such as the one for --fallback, must follow an equals sign.
                 let needs_value = arg
                     .get_num_args()
                     .is_none_or(|count| count.min_values() > 0);

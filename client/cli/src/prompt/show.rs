@@ -78,7 +78,7 @@ impl Prompt {
         exit
     }
 
-    /// Sends a Present request for the records of a range, without waiting for the response.
+    /// Sends a Present request for the records in a range, without waiting for the response.
     async fn show_later(
         &mut self,
         range: RecordRange,
@@ -124,7 +124,7 @@ impl Prompt {
         }
     }
 
-    /// Returns a writer for the records of a command, in this format and with the settings of the prompt.
+    /// Returns a writer for the records that a command shows, in this format and with the settings of the prompt.
     pub(super) fn writer(&self, format: Format) -> Result<RecordWriter, Refusal> {
         let place = self.here()?;
         let style = self.settings.style_in(format);
@@ -262,7 +262,7 @@ impl Prompt {
         Ok(Exit::Delivered)
     }
 
-    /// Returns the MARC record at a position of the result set, and the name of its database if the server sends it.
+    /// Returns the MARC record at a position in the result set, and the name of its database if the server sends it.
     pub(super) async fn marc_record(
         &self,
         position: u64,
@@ -280,7 +280,7 @@ impl Prompt {
     }
 }
 
-/// A writer for the records of a command.
+/// A writer for the records that a command shows.
 pub(super) struct RecordWriter {
     writing: Writing,
     /// The JSON object with the origin of the records.

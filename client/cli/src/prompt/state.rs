@@ -185,7 +185,7 @@ impl Prompt {
         }
     }
 
-    /// Returns the databases of sessions, settings and profiles, for completion.
+    /// Returns the databases named in sessions, settings and profiles, for completion.
     pub(super) fn known_databases(&self) -> BTreeSet<String> {
         let targets = self.places.iter().map(|place| &place.way.target);
         let named = targets.clone().flat_map(|target| &target.databases);
@@ -266,8 +266,8 @@ impl Prompt {
         self.places.get_mut(self.current)
     }
 
-    /// Returns the current session if it is open. A session that the server has ended stays in the list, so that
-    /// commands report this until another session is opened.
+    /// Returns the current session if it is open. A session that the server has ended stays in the list of sessions, so
+    /// that commands report this until another session is opened.
     pub(super) fn session(&self) -> Result<Session, Refusal> {
         match self.place() {
             Some(place) if place.session.is_open() => {
@@ -292,7 +292,7 @@ impl Prompt {
         Refusal::Because(Exit::Transport, words)
     }
 
-    /// Removes the current session from the list.
+    /// Removes the current session from the list of sessions.
     pub(super) fn forget(&mut self) -> Option<OpenedSession> {
         if self.current >= self.places.len() {
             return None;
@@ -359,7 +359,7 @@ impl Prompt {
     }
 }
 
-/// Returns the refusal of a command that needs a session.
+/// Returns the refusal for a command that needs a session.
 pub(super) fn unopened() -> Refusal {
     Refusal::wrong("no session is open; use open TARGET")
 }
@@ -368,7 +368,7 @@ pub(super) fn unopened() -> Refusal {
 pub(crate) struct SessionContext {
     pub(crate) client: Client,
     pub(crate) tape: Tape,
-    /// Passes the questions of servers to the user; `None` if there is no user at a terminal.
+    /// Passes questions from servers to the user; `None` if there is no user at a terminal.
     pub(crate) asker: Option<Arc<Prompter>>,
 }
 
@@ -437,7 +437,7 @@ pub(super) struct OpenedSession {
     pub(super) result_set: Option<CurrentSet>,
     /// The last scan, whose start is the last term that was listed. A scan without arguments continues there.
     pub(super) scanned: Option<TermList>,
-    /// The session while a command of the command line uses it; `None` at other times.
+    /// The session while a subcommand of the program uses it; `None` at other times.
     pub(super) command_session: Option<CommandSession>,
 }
 
@@ -476,7 +476,7 @@ pub(super) struct CurrentSet {
     pub(super) next_title: u64,
 }
 
-/// A session that is in use by a command of the command line.
+/// A session that is in use by a subcommand of the program.
 pub(super) struct CommandSession {
     pub(super) session: OpenSession,
     pub(super) makes_set: bool,

@@ -45,7 +45,7 @@ pub(super) enum Completes {
     Commands,
     Databases,
     Files,
-    /// The index names of queries, each with a colon.
+    /// The index names for queries, each with a colon.
     Indexes,
     Settings,
     /// The names of profiles and open targets.

@@ -145,8 +145,8 @@ fn next(text: &str) -> Option<(&str, &str)> {
     (!word.is_empty()).then_some((word, rest.trim()))
 }
 
-/// Parses a document, given as `"text"`, as a word, or as `<file` for the contents of a file. Returns `None` for an
-/// empty text.
+/// Parses a document, given as `"text"`, as a word, or as `<file` for the contents of a file. Returns `None` for empty
+/// text.
 fn document(text: &str) -> Result<Option<Vec<u8>>, Refusal> {
     if let Some(path) = text.strip_prefix('<') {
         let path = path.trim();

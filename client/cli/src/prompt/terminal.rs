@@ -282,7 +282,7 @@ impl Person for Terminal {
             };
             typed = pressed;
         }
-        // A blank or Enter does not begin a command, so the keys after it answer the next question.
+        // Space or Enter does not begin a command, so the keys after it answer the next question.
         self.ahead = match *typed {
             [b'\r', b'\n', ..] => typed.split_off(2),
             [b' ' | b'\r' | b'\n', ..] => typed.split_off(1),

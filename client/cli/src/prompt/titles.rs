@@ -72,7 +72,7 @@ impl Prompt {
         Ok(exit)
     }
 
-    /// Lists the titles of a range, one screen at a time.
+    /// Lists the titles in a range, one screen at a time.
     async fn list(&mut self, range: &RecordRange, output: &mut Output) -> CommandResult {
         let hits = self.hits(range);
         let mut pages = self.pages(output);
@@ -109,7 +109,7 @@ impl Prompt {
         Ok(())
     }
 
-    /// Records that the title at a position of the current set has been listed.
+    /// Records that the title at a position in the current set has been listed.
     fn listed(&mut self, position: u64) {
         if let Some(set) = self.place_mut().and_then(|place| place.result_set.as_mut()) {
             set.next_title = position.saturating_add(1);

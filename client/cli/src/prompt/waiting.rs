@@ -142,7 +142,7 @@ impl Prompt {
         self.said(answer, "wait_response [COUNT]", output)
     }
 
-    /// Handles a response. While it is handled, the session of the request is the current session.
+    /// Handles a response. While it is handled, the session that sent the request is the current session.
     fn finish(&mut self, session: &Session, finish: Finish, output: &mut Output) -> CommandResult {
         let of_session = |place: &OpenedSession| place.session.is_same(session);
         let Some(index) = self.places.iter().position(of_session) else {
@@ -209,8 +209,8 @@ async fn begun(request: &mut Request) -> Option<Result<Finish, Error>> {
     .await
 }
 
-/// Runs a shell command, or an interactive shell. If the input of the prompt is a pipe, the command cannot read from
-/// it, because the lines of the pipe are commands for the prompt.
+/// Runs a shell command, or an interactive shell. If the prompt reads from a pipe, the command cannot read from it,
+/// because the lines in the pipe are commands for the prompt.
 pub(super) async fn shell(command: &str, output: &mut Output) -> CommandResult {
     let variable = std::env::var_os("SHELL").filter(|shell| !shell.is_empty());
     let mut shell = Command::new(match command {

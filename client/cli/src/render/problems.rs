@@ -1,4 +1,4 @@
-//! Describes the characters of a record that a conversion loses or changes. The first few are described individually,
+//! Describes the characters in a record that a conversion loses or changes. The first few are described individually,
 //! and the others are counted.
 
 use z3950_marc::charset::{FieldProblem, ProblemKind, Unencodable};

@@ -44,7 +44,7 @@ impl RecordContext<'_> {
 pub(crate) struct Style {
     format: Format,
     table: Option<Arc<Table>>,
-    /// The fields of another record that replace the corresponding fields of every record.
+    /// The local fields, which replace the corresponding fields of every record.
     local: Option<Arc<LocalFields>>,
 }
 

@@ -1,5 +1,5 @@
 //! Makes text from a server safe for a terminal or a message: the text must not move the cursor, change colours, or
-//! look like a message of the program (RFC 2056 §6, RFC 1738 §6).
+//! look like a message from the program (RFC 2056 §6, RFC 1738 §6).
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -15,7 +15,7 @@ use z3950_marc::text_lossless;
 /// a newline. A lone CR is escaped, because it would overwrite the line.
 ///
 /// Escaped characters include the control characters of Latin-1 (U+0080 to U+009F), the line and paragraph separators
-/// (U+2028, U+2029) and the characters that change the direction of writing (U+202A to U+202E, U+2066 to U+2069).
+/// (U+2028, U+2029) and the characters that change the writing direction (U+202A to U+202E, U+2066 to U+2069).
 pub(crate) fn escape_controls(text: &str) -> Cow<'_, str> {
     let keep = |character| matches!(character, '\n' | '\t');
     if text.contains("\r\n") {
@@ -46,7 +46,7 @@ pub(crate) fn query(query: &Query) -> String {
 }
 
 /// Makes a message that may contain text from a server safe to print. Lines after the first are indented, so that none
-/// of them looks like another message of the program, and control characters are escaped.
+/// of them looks like another message from the program, and control characters are escaped.
 ///
 /// A long message is shortened; JSON output contains the complete message.
 pub(crate) fn as_message(text: &str) -> String {

@@ -6,7 +6,7 @@ use crate::tape::{Direction, Tape};
 
 /// The minimum width of the output for two columns.
 const TWO_COLUMNS: usize = 80;
-/// The separator of columns.
+/// The separator between the columns.
 const BETWEEN: &str = " │ ";
 
 /// A conversation with a server.
@@ -15,11 +15,11 @@ pub(super) struct Conversation {
     entries: Vec<Entry>,
 }
 
-/// An APDU of a conversation, or the state at its end.
+/// An APDU in a conversation, or the state at its end.
 pub(super) struct Entry {
     /// The direction and name of the APDU, such as `→ Init request`.
     head: String,
-    /// The section of the standard; empty for a state.
+    /// The section of the standard that describes the APDU; empty for a state.
     section: &'static str,
     /// One sentence about the contents of the APDU, or about the state.
     words: String,

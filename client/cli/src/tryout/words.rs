@@ -21,7 +21,7 @@ const NAMED_OPTIONS: usize = 2;
 #[derive(Debug, PartialEq)]
 pub(super) struct Said {
     pub(super) name: &'static str,
-    /// The section of Z39.50-2003.
+    /// The section of Z39.50-2003 that describes the APDU.
     pub(super) section: &'static str,
     /// The explanation, on one line and without control characters.
     pub(super) words: String,

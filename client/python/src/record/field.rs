@@ -25,7 +25,7 @@ use crate::text::{Text, text_of};
 ///
 /// `field["a"]` is the text of the first subfield with a code, and raises `KeyError` if there is none; `field["a"] = text` replaces it, or
 /// adds a subfield at the end. `del field["a"]` removes all subfields with the code, `"a" in field` says whether there is one, and a loop
-/// over the field gives pairs of a code and a text.
+/// over the field gives pairs of a code and its text.
 #[pyclass(frozen, module = "z3950")]
 pub(crate) struct Field {
     record: Py<Record>,
@@ -136,7 +136,7 @@ impl Field {
         })
     }
 
-    /// The text of a control field, such as 001; `None` for a field of subfields. It can be set.
+    /// The text of a control field, such as 001; `None` for a field with subfields. It can be set.
     #[getter]
     fn value(&self) -> PyResult<Option<String>> {
         self.read(|field, _| {
@@ -157,7 +157,7 @@ impl Field {
         })
     }
 
-    /// The codes and texts of the subfields, in order. They can be set, also from a dict.
+    /// The codes and texts of the subfields, in order. They can be set, from pairs or from a dict.
     #[getter]
     fn subfields(&self) -> PyResult<Vec<(String, String)>> {
         self.pairs()

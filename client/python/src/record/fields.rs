@@ -1,4 +1,4 @@
-//! The methods of a record that concern its fields.
+//! The methods of `Record` for its fields.
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;

@@ -107,7 +107,7 @@ async fn audit_r_l4_allowed_credentials_of_a_url_are_sent() {
             "{sent:?}"
         );
     }
-    // Records of a session URL have the record syntax of the connection.
+    // Records are requested in the record syntax that the session URL names.
     assert!(peer_side[0].ends_with(",usmarc)"), "{peer_side:?}");
     assert!(peer_side[1].ends_with(",xml)"), "{peer_side:?}");
 }

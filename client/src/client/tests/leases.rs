@@ -354,7 +354,7 @@ async fn a_lost_session_is_replaced_once_and_never_during_a_change() {
         let (client, _) = client(options(|_| ()), scripts);
         let lease = lend(&client, &TargetLimits::default()).await;
         search(&lease.session()).await.expect("found");
-        // Wait until the unsolicited APDUs of the server have arrived.
+        // Wait until the unsolicited APDUs from the server have arrived.
         tokio::time::sleep(Duration::from_secs(1)).await;
         let again = lease.run(repeat, |session| async move { search(&session).await });
         let again = again.await;

@@ -82,7 +82,7 @@ async fn hostile_servers_are_abandoned_within_limits() {
     }
 }
 
-/// Tests menus with the maximum number of lines and with one more line, and texts, whose lines are not limited.
+/// Tests menus with the maximum number of lines and with one more line, and text, which may have any number of lines.
 #[tokio::test(start_paused = true)]
 async fn lines_of_menus_are_bounded() {
     for (path, more, fits) in [("1a", 0, true), ("1a", 1, false), ("0a", 1, true)] {

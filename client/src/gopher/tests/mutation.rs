@@ -9,7 +9,7 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use super::super::*;
 use crate::url::{Locator, Mode};
 
-/// The parts of which the replies are composed.
+/// The parts from which the replies are assembled.
 const PIECES: [&str; 20] = [
     "+",
     "-",
@@ -33,7 +33,7 @@ const PIECES: [&str; 20] = [
     "URL:x:",
 ];
 
-/// Parses replies that are composed of these parts in any order, with any octets between them. The parser must not
+/// Parses replies that are assembled from these parts in any order, with any octets between them. The parser must not
 /// panic or make the reply larger, and each URL in a menu must be valid.
 #[test]
 fn any_octets_are_read_or_refused() {

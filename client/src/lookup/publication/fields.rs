@@ -22,8 +22,8 @@ pub(super) struct Places {
     responsibility: &'static [&'static [u8]],
     pub(super) main_entries: &'static [&'static [u8; 3]],
     pub(super) added_entries: &'static [&'static [u8; 3]],
-    /// Whether the format is MARC 21, in which a name is a single text, such as `Austen, Jane`, and is not divided into
-    /// subfields.
+    /// Whether the format is MARC 21, in which a name is a single string, such as `Austen, Jane`, and is not divided
+    /// into subfields.
     pub(super) is_marc_21: bool,
 }
 

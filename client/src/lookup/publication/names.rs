@@ -6,7 +6,7 @@ use z3950_marc::{Field, MarcRecord};
 
 use super::fields::{Places, fields, text};
 
-/// The maximum number of names of a record that are compared. Like the maximum numbers of characters below, it bounds
+/// The maximum number of names in a record that are compared. Like the maximum numbers of characters below, it bounds
 /// the work for a record of any size that a server may send.
 const MOST_NAMES: usize = 50;
 const MOST_OF_HEADING: usize = 200;
@@ -179,8 +179,8 @@ fn said_in(names: &[Name], responsibility: &str) -> impl Iterator<Item = Compari
     })
 }
 
-/// Returns whether a folded text contains all words of a folded name. A name in ideographs may also be a part of a
-/// longer word.
+/// Returns whether folded text contains all words of a folded name. A name in ideographs may also be a part of a longer
+/// word.
 fn has_name(text: &str, name: &str) -> bool {
     if name.contains(is_written_without_blanks) {
         return text.contains(name);
@@ -189,7 +189,7 @@ fn has_name(text: &str, name: &str) -> bool {
     name.split(' ').all(|word| words.contains(&word))
 }
 
-/// Returns whether the first letter of a folded text is Latin. A text without letters counts as Latin.
+/// Returns whether the first letter of folded text is Latin. Text without letters counts as Latin.
 fn is_latin(folded: &str) -> bool {
     let first = folded.chars().find(|letter| letter.is_alphabetic());
     first.is_none_or(|first| first.is_ascii())

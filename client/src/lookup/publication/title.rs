@@ -6,7 +6,7 @@ use z3950_marc::fold::folded;
 
 use super::fields::{Part, text};
 
-/// The maximum number of characters of a term. A longer part of the title would not find more records, and servers
+/// The maximum number of characters in a term. A longer part of the title would not find more records, and servers
 /// limit the length of terms.
 const MOST_CHARACTERS: usize = 120;
 const MOST_WORDS: usize = 12;
@@ -32,7 +32,7 @@ pub(super) struct Title {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Words {
     folded: String,
-    /// The number of octets of the leading article, including the blank after it.
+    /// The number of octets of the leading article, including the space after it.
     article: usize,
 }
 

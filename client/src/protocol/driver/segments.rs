@@ -52,7 +52,7 @@ impl Segments {
     /// `are_fragments_allowed` says whether level 2 segmentation is in effect. Without it, fragments are left
     /// unchanged.
     ///
-    /// Some servers count only the records of `last`, and others count the records of all segments. Either number is
+    /// Some servers count only the records in `last`, and others count the records in all segments. Either number is
     /// accepted, and is replaced by the number of complete records. If there are records in segments, non-surrogate
     /// diagnostics in `last` become additional information in format diag-1 (Appendix DIAG.2), because a response
     /// contains either records or diagnostics.

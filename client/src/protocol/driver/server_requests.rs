@@ -65,7 +65,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         Ok(())
     }
 
-    /// Sends the response of a handler, if the operation is still in progress.
+    /// Sends the response from a handler, if the operation is still in progress.
     pub(super) fn decided(&mut self, verdict: Verdict) -> Result<(), Error> {
         let Some(response) = verdict.response else {
             return Ok(());
@@ -83,7 +83,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         self.respond(verdict.operation, phase, response, verdict.is_refusal)
     }
 
-    /// Counts a request of the server, and returns the operation to which it belongs and the phase of that operation.
+    /// Counts a request from the server, and returns the operation to which it belongs and the phase of that operation.
     fn interrupted(
         &mut self,
         reference: Option<&ReferenceId>,

@@ -63,7 +63,7 @@ impl Default for CloseMode {
     }
 }
 
-/// A handler's response to a request of the server.
+/// A handler's response to a request from the server.
 pub(super) struct Verdict {
     /// The number of the operation, or `None` if the request concerns the session.
     pub(super) operation: Option<u64>,

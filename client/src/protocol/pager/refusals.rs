@@ -1,4 +1,4 @@
-//! Interprets the refusals of records, and decides which of them another request may avoid.
+//! Interprets refusals to send records, and decides which of them another request may avoid.
 
 use z3950_asn1::apdu::{DefaultDiagFormat, DiagRec};
 use z3950_asn1::bib1::diagnostics::Condition;

@@ -1,4 +1,4 @@
-//! Access control: the server challenges the client (Z39.50-2003 §3.2.5). The [`AccessControl`] handler of the session
+//! Access control: the server challenges the client (Z39.50-2003 §3.2.5). The session's [`AccessControl`] handler
 //! responds. Without a handler, the session refuses the challenge.
 
 use z3950_asn1::apdu::{ExternalValue, SecurityChallenge, SecurityChallengeResponse};

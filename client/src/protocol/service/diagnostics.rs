@@ -1,5 +1,5 @@
-//! The diagnostics of a response, in all places where they can be: instead of all records, in place of a single record,
-//! or in format diag-1 in the additional information (Z39.50-2003 §3.2.2.1.8, §3.2.3.1.6, Appendix DIAG.2).
+//! The diagnostics in a response, wherever they may be: instead of all records, in place of a single record, or in
+//! format diag-1 in the additional information (Z39.50-2003 §3.2.2.1.8, §3.2.3.1.6, Appendix DIAG.2).
 
 use z3950_asn1::apdu::{
     DiagRec, ExternalValue, Information, OtherInformation, OtherInformationUnit,
@@ -19,7 +19,7 @@ const OF_ELEMENT_SET: [i64; 2] = [
     Condition::GENERIC_ELEMENT_SET_NAME_ONLY.0,
 ];
 
-/// Returns whether a diagnostic concerns the requested form of records, so that a Present in the same form would fail
+/// Returns whether a diagnostic concerns the requested record form, so that a Present in the same form would fail
 /// again.
 pub(crate) fn is_of_form(diagnostic: &DiagRec) -> bool {
     is_one_of(diagnostic, &OF_SYNTAX) || is_one_of(diagnostic, &OF_ELEMENT_SET)
@@ -77,7 +77,7 @@ pub(super) fn with_information(
     diagnostics
 }
 
-/// Returns the reasons why a request failed: the diagnostics of the response, or if there are none, the diagnostics in
+/// Returns the reasons why a request failed: the diagnostics in the response, or if there are none, the diagnostics in
 /// place of records.
 pub(super) fn of_failure(diagnostics: Diagnostics, records: Vec<ResultRecord>) -> Diagnostics {
     if !diagnostics.is_empty() {

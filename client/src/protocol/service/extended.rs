@@ -24,7 +24,7 @@ use crate::error::{Diagnostics, Error, Phase};
 use crate::protocol::session::Session;
 
 /// Builds the request for a task of any service, such as the `EsRequest` of a
-/// [`PersistentQuery`](z3950_asn1::es::persistent_query::PersistentQuery), or a document for the XML service of Index Data.
+/// [`PersistentQuery`](z3950_asn1::es::persistent_query::PersistentQuery), or a document for Index Data's XML service.
 ///
 /// # Errors
 /// Fails only if BER cannot encode a value.
@@ -38,7 +38,7 @@ pub fn task(parameters: impl Into<TaskParameters>) -> Result<ExtendedServicesReq
     ))
 }
 
-/// Builds a task that inserts, replaces or deletes records of a database (Z39.50-2003 Appendix EXT.5 and its revision
+/// Builds a task that inserts, replaces or deletes records in a database (Z39.50-2003 Appendix EXT.5 and its revision
 /// 1, which is called version 3). `version` is [`DATABASE_UPDATE`](z3950_asn1::oid::DATABASE_UPDATE) or
 /// [`DATABASE_UPDATE_1`], which has no qualifiers.
 ///
@@ -62,7 +62,7 @@ pub fn update_task(
 pub struct Order {
     /// The name of the result set, and the 1-based position of the record.
     pub item: Option<(InternationalString, i64)>,
-    /// A request in another protocol, such as an ILL-Request of ISO 10161.
+    /// A request in another protocol, such as an ISO 10161 ILL-Request.
     pub request: Option<External>,
     /// The person whom the supplier can contact about the order.
     pub contact: Option<Contact>,

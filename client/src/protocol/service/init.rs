@@ -38,7 +38,7 @@ pub fn offer() -> InitializeRequest {
     }
 }
 
-/// Adds the proposal of a character set and a language to the Init request.
+/// Adds a proposal for a character set and a language to the Init request.
 ///
 /// # Errors
 /// Fails only if BER cannot encode a value.

@@ -12,27 +12,27 @@ use super::{DEFAULT_RESULT_SET, ResultRecord, separate};
 use crate::error::{Diagnostics, Error, Phase};
 use crate::protocol::session::Session;
 
-/// The options of a Present. By default, records of the set `default` are requested in a form chosen by the server.
+/// The options of a Present. By default, records in the set `default` are requested in a form chosen by the server.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct PresentOptions {
     /// The name of the result set that contains the records.
     pub result_set: InternationalString,
-    /// The element set name of the records.
+    /// The element set name for the records.
     pub element_set: Option<InternationalString>,
     /// The complete specification of schema, elements and syntaxes, which overrides the element set name. It is allowed
     /// only in version 3.
     pub composition: Option<CompSpec>,
     /// The preferred record syntax.
     pub record_syntax: Option<Oid>,
-    /// Additional ranges of positions, whose records follow the records of the main range. They are allowed only in
+    /// Additional ranges of positions, whose records follow the records in the main range. They are allowed only in
     /// version 3.
     pub additional_ranges: Vec<Range>,
     /// The maximum number of segments in an answer, if segmentation is in effect. With 1, the answer is a single APDU.
     pub max_segment_count: Option<u32>,
-    /// The maximum number of octets in a record, if segmentation of level 2 is in effect.
+    /// The maximum number of octets in a record, if level 2 segmentation is in effect.
     pub max_record_size: Option<u32>,
-    /// The maximum number of octets in a segment, if segmentation of level 2 is in effect.
+    /// The maximum number of octets in a segment, if level 2 segmentation is in effect.
     pub max_segment_size: Option<u32>,
     /// Additional information for the server.
     pub other_info: Option<OtherInformation>,

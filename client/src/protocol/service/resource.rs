@@ -22,8 +22,8 @@ impl ResourceQuestion {
         Self { phase, request }
     }
 
-    /// Returns the report in the format of the type `T` (see `resource_report1` and `resource_report2` in
-    /// [`z3950_asn1::format`]), or `None` if the report has another format.
+    /// Returns the report as a `T` (see `resource_report1` and `resource_report2` in [`z3950_asn1::format`]), or `None`
+    /// if the report has another format.
     pub fn value<T: ExternalValue>(&self) -> Option<T> {
         T::from_external(self.request.resource_report.as_ref()?).ok()
     }
@@ -34,7 +34,7 @@ impl ResourceQuestion {
 pub struct Decision {
     /// Whether the operation continues. If not, the server ends it and answers with its partial results.
     pub is_to_go_on: bool,
-    /// Whether the server should keep the result set so far, if it ends a search.
+    /// Whether the server should keep the result set so far, if the operation is a search that ends.
     pub result_set_wanted: Option<bool>,
 }
 

@@ -34,7 +34,7 @@ pub struct SearchOptions {
     pub large_set_lower_bound: i64,
     /// The number of records in the response if the number of hits is between the two bounds.
     pub medium_set_present_number: i64,
-    /// The element set name of records in the response.
+    /// The element set name for records in the response.
     pub element_set: Option<InternationalString>,
     /// The preferred syntax of records in the response.
     pub record_syntax: Option<Oid>,
@@ -173,7 +173,7 @@ impl SearchResult {
 
     /// Returns the sources that the server searched, if it reports several: for each source, the number of its hits or
     /// the reason why it failed. The result also contains the server's remarks. These include
-    /// [`diagnostics`](Self::diagnostics), except diagnostics about the form of records, because a Present would return
+    /// [`diagnostics`](Self::diagnostics), except diagnostics about the record form, because a Present would return
     /// them again.
     pub fn sources(&self) -> SearchSources {
         let mut all = SearchSources::default();

@@ -33,7 +33,7 @@ pub(super) struct Handle {
     pub(super) commands: mpsc::Sender<Command>,
     pub(super) triggers: mpsc::Sender<Trigger>,
     pub(super) closing: CancellationToken,
-    /// The runtime of the task.
+    /// The runtime that runs the task.
     pub(super) runtime: runtime::Handle,
     /// How to close the session, if not in the default way.
     pub(super) farewell: Arc<OnceLock<CloseMode>>,
@@ -155,7 +155,7 @@ impl Handle {
         current.is_none_or(|current| current.id() == self.runtime.id())
     }
 
-    /// Makes a request from another runtime. It fails if the runtime of the task stops running.
+    /// Makes a request from another runtime. It fails if the task's runtime stops running.
     async fn while_running(
         &self,
         phase: Phase,
@@ -174,7 +174,7 @@ impl Handle {
         }
     }
 
-    /// Returns whether the runtime of the task runs tasks. If not, the session is closed.
+    /// Returns whether the task's runtime runs tasks. If not, the session is closed.
     async fn is_running(&self) -> bool {
         let run = timeout(RUNTIME_WAIT, self.runtime.spawn(ready(()))).await;
         let is_running = matches!(run, Ok(Ok(())));
@@ -184,7 +184,7 @@ impl Handle {
         is_running
     }
 
-    /// Waits until the runtime of the task no longer runs tasks, if it is not the runtime of the caller.
+    /// Waits until the task's runtime no longer runs tasks, if it is not the caller's runtime.
     pub(super) async fn stopped(&self) {
         if self.is_in_runtime() {
             return pending().await;

@@ -37,11 +37,11 @@ pub struct SessionOptions {
     /// but the server has answered requests in earlier sessions, which suits batches. Only requests that change nothing
     /// are sent again.
     pub max_repeats: usize,
-    /// The handler that answers challenges of the server. The option accessCtrl is offered only if there is one.
+    /// The handler that answers challenges from the server. The option accessCtrl is offered only if there is one.
     pub access_control: Option<Arc<AccessControl>>,
     /// The handler that decides on the cost of operations. The option resourceCtrl is offered only if there is one.
     pub resource_control: Option<Arc<ResourceControl>>,
-    /// The options of requests to an SRU server.
+    /// The options for requests to an SRU server.
     pub sru: SruOptions,
 }
 

@@ -1,4 +1,4 @@
-//! Chooses the schema for the records of a search: the requested schema, and alternatives to it.
+//! Chooses the schema for the records that a search finds: the requested schema, and alternatives to it.
 
 use z3950_asn1::sru::zeerex::ZeeRex;
 use z3950_asn1::sru::{ExplainRequest, Response};

@@ -113,7 +113,7 @@ async fn audit_r_c2_the_same_page_again_ends_a_download() {
     }
 }
 
-/// Builds the answer of a server that asks the client to wait.
+/// Builds the answer from a server that asks the client to wait.
 fn busy(status: &str, seconds: &str) -> Reply {
     let head = format!("HTTP/1.1 {status}\r\nRetry-After: {seconds}\r\nContent-Length: 0\r\n\r\n");
     Reply::Octets(head.into_bytes())

@@ -4,7 +4,7 @@
 use super::*;
 
 /// Searches and reads all records. `expected` contains the expected titles, and `asked` the expected ranges and schemas
-/// of the requests.
+/// in the requests.
 async fn check(
     replies: impl IntoIterator<Item = Reply>,
     first: u64,

@@ -1,5 +1,5 @@
-//! The table `indexes` of a profile: the attributes that a server needs for searches in an index (Z39.50-2003
-//! Appendix ATR).
+//! The table `indexes` in a profile: the attributes that a server needs for searches in an index (Z39.50-2003 Appendix
+//! ATR).
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use z3950_asn1::oid::BIB_1;
 use super::habits::Attributes;
 use super::sru::use_of;
 
-/// The Use value of OCLC numbers, for which no query language has a name.
+/// The Use value for OCLC numbers, for which no query language has a name.
 const OCLC_NUMBER: i64 = 1211;
 
 /// The attributes to send for searches in an index, by the index's Bib-1 Use value.
@@ -78,7 +78,7 @@ impl<'de> Deserialize<'de> for Indexes {
     }
 }
 
-/// The two forms of attributes in a targets file: a list, or a string with blanks or commas: `1=7 5=1`.
+/// The two forms of attributes in a targets file: a list, or a string with spaces or commas: `1=7 5=1`.
 struct Written(Attributes);
 
 impl<'de> Deserialize<'de> for Written {

@@ -82,13 +82,13 @@ pub struct Resolved {
     pub endpoint: Endpoint,
     /// The proxy in a `connect:` target.
     pub proxy: Option<String>,
-    /// The databases that the target names or, if it names none, the databases of the profile. The list may be empty.
+    /// The databases that the target names or, if it names none, the databases in the profile. The list may be empty.
     pub databases: Vec<DatabaseName>,
     /// The profile. If no profile is known for the target, it contains only the address.
     pub profile: Profile,
     /// The user name and password in a URL. They replace the profile's credentials, even if they are not sent.
     pub userinfo: Option<Userinfo>,
-    /// The URL in which the target was given, if it is a URL of RFC 2056. It may also name a record and its form.
+    /// The URL in which the target was given, if it is an RFC 2056 URL. It may also name a record and its form.
     pub url: Option<Z3950Url>,
 }
 
@@ -102,7 +102,7 @@ pub enum ProfileError {
     Read {
         /// The path of the file.
         path: PathBuf,
-        /// The error of the file system.
+        /// The error from the file system.
         #[source]
         error: io::Error,
     },
@@ -120,7 +120,7 @@ pub enum ProfileError {
     Target(#[from] TargetError),
 }
 
-/// The fault of a targets file. `Display` begins with its place, as in `line 3, column 1: …`.
+/// The fault in a targets file. `Display` begins with its place, as in `line 3, column 1: …`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileFault {
     /// The 1-based line, and the 1-based column in characters, or `None` if the fault concerns the whole file.
@@ -297,8 +297,8 @@ impl Profiles {
             .map(|(name, entry)| (name.as_str(), *entry))
     }
 
-    /// Returns the profile for the host and port in a URL. Profiles with and without TLS match, because URLs of RFC
-    /// 2056 cannot express TLS.
+    /// Returns the profile for the host and port in a URL. Profiles with and without TLS match, because RFC 2056 URLs
+    /// cannot express TLS.
     pub fn of_url(&self, url: &Z3950Url) -> Option<(&str, &ProfileEntry)> {
         self.of_host(url.host(), url.port(), &target::databases_of(url))
     }
@@ -389,7 +389,7 @@ fn entries(
     })
 }
 
-/// Returns the words of a title that are compared with names.
+/// Returns the words in a title that are compared with names.
 fn title_words(entry: &ProfileEntry) -> impl Iterator<Item = &str> {
     let title = entry.profile.title.as_deref().unwrap_or_default();
     let words = title.split(|character: char| !character.is_alphanumeric());

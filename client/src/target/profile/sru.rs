@@ -1,4 +1,4 @@
-//! The table `sru` of a profile, with the options for a server over SRU (SRU 1.1, 1.2 and 2.0).
+//! The table `sru` in a profile, with the options for a server over SRU (SRU 1.1, 1.2 and 2.0).
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,7 +15,7 @@ use z3950_asn1::sru::Version;
 #[serde(deny_unknown_fields, default)]
 #[non_exhaustive]
 pub struct SruOptions {
-    /// The version of requests, 1.1 by default. Responses in any version are accepted.
+    /// The SRU version of requests, 1.1 by default. Responses in any version are accepted.
     #[serde(deserialize_with = "version")]
     pub version: Version,
     /// How to send requests.

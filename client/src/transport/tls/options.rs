@@ -1,5 +1,4 @@
-//! The options of TLS: the certificates to trust, and the client's own certificate, as PEM (RFC 7468) in files or in
-//! memory.
+//! TLS options: the certificates to trust, and the client's own certificate, as PEM (RFC 7468) in files or in memory.
 
 use std::fmt;
 use std::path::PathBuf;

@@ -268,7 +268,7 @@ impl fmt::Display for UntrustedCertificate {
     }
 }
 
-/// Converts a message of rustls or webpki to words. Some messages are only a name, such as `InvalidOcspResponse`.
+/// Converts a message from rustls or webpki to words. Some messages are only a name, such as `InvalidOcspResponse`.
 fn in_words(said: &str) -> String {
     let end = said.find(|letter: char| !letter.is_ascii_alphanumeric());
     let (name, rest) = said

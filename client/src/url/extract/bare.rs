@@ -10,7 +10,7 @@ use super::super::MAX_URL_LENGTH;
 const WITHOUT_SLASHES: [&[u8]; 3] = [b"mailto", b"news", b"urn"];
 /// The maximum length of a scheme that is recognized, in octets.
 const MAX_SCHEME: usize = 32;
-/// The maximum number of octets of a mail address before the `@` (RFC 821 §4.5.3).
+/// The maximum number of octets in a mail address before the `@` (RFC 821 §4.5.3).
 const MAX_MAILBOX: usize = 64;
 
 /// A URL in running text.
@@ -90,7 +90,7 @@ fn ends(character: char) -> bool {
 
 /// Returns whether the text begins with a punctuation mark that is followed by a letter or digit.
 fn goes_on(rest: &[u8]) -> bool {
-    /// The maximum number of octets of two UTF-8 characters.
+    /// The maximum number of octets in two UTF-8 characters.
     const TWO: usize = 8;
     let rest = rest.get(..TWO).unwrap_or(rest);
     let text = rest.utf8_chunks().next().map_or("", |chunk| chunk.valid());
@@ -98,7 +98,7 @@ fn goes_on(rest: &[u8]) -> bool {
     match characters.next() {
         Some(mark) if mark.is_whitespace() || mark.is_control() || "\"<>".contains(mark) => false,
         Some(_) => characters.next().is_some_and(char::is_alphanumeric),
-        // The octet is not UTF-8, but it may be a punctuation mark of Latin-1 or a similar set.
+        // The octet is not UTF-8, but it may be a punctuation mark in Latin-1 or a similar set.
         None => {
             matches!(rest, [0x80..=0xBF, next, ..] if *next != 0xA0 && (next.is_ascii_alphanumeric() || *next >= 0xC0))
         }

@@ -42,7 +42,7 @@ pub struct HtmlUrl {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HtmlUrls {
-    /// The URLs, in the order of the document.
+    /// The URLs, in document order.
     pub urls: Vec<HtmlUrl>,
     /// The number of relative links that were left out because the base is unknown.
     pub unresolved: usize,

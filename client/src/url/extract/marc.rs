@@ -173,7 +173,7 @@ fn whole(value: &[u8]) -> Option<FoundUrl> {
     let blank = url.iter().position(u8::is_ascii_whitespace);
     let has_other = rest.windows(3).any(|window| window == b"://") || url.contains(&b'<');
     let is_url = match blank {
-        // A value with inner blanks is a URL only if `//` follows the scheme: `note: see below` is not a URL. A value with two
+        // A value with inner spaces is a URL only if `//` follows the scheme: `note: see below` is not a URL. A value with two
         // URLs is not a URL either.
         Some(_) => rest.starts_with(b"//") && !has_other,
         None => !rest.is_empty() && !url.contains(&b'<'),

@@ -15,7 +15,7 @@ const OPENING: &[u8] = b"<URL:";
 /// their combinations are returned.
 const HYPHENS: usize = 4;
 
-/// Parses the wrapper that begins at an offset of the text, if there is one. `quotes` is the number of mail quote marks
+/// Parses the wrapper that begins at an offset in the text, if there is one. `quotes` is the number of mail quote marks
 /// at the start of its line. Returns the URL, and the offset after the `>`.
 pub(super) fn at(
     text: &[u8],
@@ -55,7 +55,7 @@ fn unquoted(text: &[u8], quotes: usize) -> impl Iterator<Item = (usize, u8)> {
     })
 }
 
-/// Returns the URL in the contents of a wrapper, which begin at offset `start` of the text.
+/// Returns the URL in the contents of a wrapper, which begin at offset `start` in the text.
 fn content(inner: &[u8], start: usize, quotes: usize) -> Result<FoundUrl, WrapperFault> {
     let mut url = Vec::with_capacity(inner.len());
     // The positions in `url` of the hyphens at line ends.

@@ -21,7 +21,7 @@ impl GopherType {
     pub const SEARCH: Self = Self(b'7');
     /// `9`: any octets.
     pub const BINARY: Self = Self(b'9');
-    /// `i`: an informational line of a menu, which is common, but not standardised.
+    /// `i`: an informational line in a menu, which is common, but not standardised.
     pub const INFO: Self = Self(b'i');
 
     /// Creates the type with this character. Returns `None` unless the character is a letter, a digit or one of

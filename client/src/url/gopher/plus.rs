@@ -139,7 +139,7 @@ impl GopherPlus {
     }
 }
 
-/// Returns whether two attribute names are equal, ignoring letter case. `+VIEW` of RFC 1738 is the same as `+VIEWS` of
+/// Returns whether two attribute names are equal, ignoring letter case. `+VIEW` in RFC 1738 is the same as `+VIEWS` in
 /// the draft.
 pub(crate) fn same_attribute(one: &[u8], other: &[u8]) -> bool {
     let plural = |name: &[u8]| match name.to_ascii_uppercase() {

@@ -34,7 +34,7 @@ pub enum LocalPathError {
     /// A segment is `..`.
     #[error("a segment `..` in the path")]
     ParentSegment,
-    /// A segment contains a zero octet.
+    /// A segment contains a NUL octet.
     #[error("a zero octet in a file name")]
     ZeroOctet,
     /// A segment is not UTF-8, which this crate requires of local file names.

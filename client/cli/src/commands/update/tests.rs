@@ -1,4 +1,4 @@
-//! Tests that the result of each record in an update is found in the various forms in which servers report it.
+//! Tests that the result for each record in an update is found in the various forms in which servers report it.
 
 use z3950_asn1::apdu::{DefaultDiagFormat, ExtendedServicesResponse, ExternalValue};
 use z3950_asn1::es::update::{
@@ -27,7 +27,7 @@ fn of_record(id: Option<i64>, status: RecordStatus, condition: i64) -> TaskPacka
     }
 }
 
-/// Builds the result of a task whose package contains these results of its records.
+/// Builds the result of a task whose package contains these results for its records.
 fn result(status: OperationStatus, records: Option<Vec<TaskPackageRecordStructure>>) -> TaskResult {
     let package = es::Update::TaskPackage(Box::new(UpdatePackage {
         origin_part: OriginPartToKeep {

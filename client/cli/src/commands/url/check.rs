@@ -72,7 +72,7 @@ pub(crate) fn run(
     })
 }
 
-/// Returns the texts to check. Blank lines of the file are skipped.
+/// Returns the texts to check: the arguments, then the lines of the `--input` file, except its blank lines.
 fn texts(arguments: &Arguments) -> Result<impl Iterator<Item = Result<Vec<u8>, Failure>>, Failure> {
     let given = arguments
         .urls

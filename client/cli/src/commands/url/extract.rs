@@ -1,4 +1,4 @@
-//! `z3950 url extract`: lists the URLs in texts, MARC records or HTML pages (RFC 1738 Appendix).
+//! `z3950 url extract`: lists the URLs in text, MARC records or HTML pages (RFC 1738 Appendix).
 
 use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
@@ -45,7 +45,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     wrapped: bool,
 
-    /// The base URL for relative links of a page or of records; a <base> element in the page takes precedence.
+    /// The base URL for relative links in a page or in records; a <base> element in the page takes precedence.
     #[arg(long, value_name = "URL", value_parser = base)]
     base: Option<String>,
 
@@ -130,7 +130,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Fa
 }
 
 /// Guesses the type of a file from its name, or from its beginning. It is assumed to contain records only if they are
-/// clearly recognizable, because a text may begin with any characters.
+/// clearly recognizable, because text may begin with any characters.
 fn guess(path: &Path, head: &[u8]) -> ExtractFrom {
     let extension = path.extension().unwrap_or_default().to_string_lossy();
     match extension.to_ascii_lowercase().as_str() {
@@ -277,7 +277,7 @@ impl Listing<'_> {
                 url.clone()
             }
         };
-        // This is true if the alternate ends at a blank, and false if it joins a word that was broken at a hyphen.
+        // Whether the alternate ends at a space, rather than joining a word that was broken at a hyphen.
         let at_blank = found
             .alternates
             .first()

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use z3950::url::{Caution, Locator, NewsUrl, Octets, UriKind, Url, Userinfo, WaisTarget};
 
-/// Returns the JSON object for a URL. Its keys are `scheme`, `kind`, `host` and `port`, then the keys of the scheme,
+/// Returns the JSON object for a URL. Its keys are `scheme`, `kind`, `host` and `port`, then the scheme's own keys,
 /// which are always present, and finally `fragment`, `warnings` and `canonical`. A password is shown as `***`.
 pub(super) fn object(locator: &Locator) -> Value {
     let kind = match locator.kind() {

@@ -72,8 +72,8 @@ pub(crate) fn ill_request(
 }
 
 /// Builds an ILL-Request for the item described by a record as received, in the given character set or in the one that
-/// the record declares. Returns `None` if the record does not describe an item. The identifier of the transaction is
-/// derived from `now`.
+/// the record declares. Returns `None` if the record does not describe an item. The transaction identifier is derived
+/// from `now`.
 ///
 /// # Errors
 /// See [`IllError`].
@@ -101,8 +101,8 @@ pub enum IllError {
     Encode(#[from] EncodeError),
 }
 
-/// Puts an encoded ILL-Request into an EXTERNAL. Returns `None` unless it is one constructed BER value, like every APDU
-/// of ISO 10161.
+/// Puts an encoded ILL-Request into an EXTERNAL. Returns `None` unless it is one constructed BER value, like every ISO
+/// 10161 APDU.
 pub fn ill_request_of(octets: Vec<u8>) -> Option<External> {
     let header = Header::read(&octets).ok()??;
     let is_whole = match header.length {
@@ -113,7 +113,7 @@ pub fn ill_request_of(octets: Vec<u8>) -> Option<External> {
     Some(External::single_asn1_type(ILL, request))
 }
 
-/// Encodes the Item-Id, which contains author, title and other data of the record in the order of the BER tags.
+/// Encodes the Item-Id, which contains author, title and other data from the record in the order of the BER tags.
 fn item(record: &MarcRecord) -> Result<Vec<Vec<u8>>, EncodeError> {
     let elements = elements(record);
     let first = |element: &str| {
@@ -122,7 +122,7 @@ fn item(record: &MarcRecord) -> Result<Vec<Vec<u8>>, EncodeError> {
     };
     let mut parts = Vec::new();
     for (tag, element) in [(3, "creator"), (4, "title"), (8, "publisher"), (12, "date")] {
-        // An ILL-String neither begins nor ends with a blank.
+        // An ILL-String neither begins nor ends with a space.
         if let Some(value) = first(element)
             .map(str::trim)
             .filter(|value| !value.is_empty())

@@ -28,7 +28,7 @@ fn information(condition: i64) -> Option<OtherInformation> {
     Some(information)
 }
 
-/// Returns a text such as `refused: 1 2` for an error, or `told: 1 2` for the diagnostics in a result.
+/// Returns text such as `refused: 1 2` for an error, or `told: 1 2` for the diagnostics in a result.
 fn words(result: Result<Diagnostics, Error>) -> String {
     let (word, diagnostics) = match result {
         Ok(told) => ("told:", told),

@@ -124,7 +124,7 @@ async fn every_trap_has_an_outcome() {
     let ended = format!("the session has ended | {gone}");
     check("the end", vec![Turn::HangUp], gone, &ended, "hangup").await;
 
-    // The session stays in sync: the requests of the server were answered, and the second search gets its own answer.
+    // The session stays in sync: the server's requests were answered, and the second search gets its own answer.
     let refused = "the server asked for credentials during Search, but none were given";
     let answered = |apdu| vec![Turn::Send(vec![apdu]), send(found(1, vec![]))];
     let told = Turn::Send(vec![resource_control(false), found(1, vec![]).into()]);
