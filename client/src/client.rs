@@ -174,8 +174,8 @@ impl Client {
     }
 
     /// Returns a client with the same sessions whose calls take at most `limit` each, from the connection to the last
-    /// response. The limit also applies to the calls of its connections and their result sets. In [`find`](Self::find),
-    /// it applies to each session and each search.
+    /// response. The limit also applies to calls on its connections and their result sets. In [`find`](Self::find), it
+    /// applies to each session and each search.
     ///
     /// ```no_run
     /// # async fn example(client: z3950::Client) -> Result<(), z3950::Error> {
@@ -454,7 +454,7 @@ impl Client {
     /// The profile of the server applies to all requests.
     ///
     /// The user name and password in a URL replace those in the profile, and are sent only with
-    /// [`PlanOptions::allow_url_credentials`]. The element set and the record syntax in a URL apply to all requests of
+    /// [`PlanOptions::allow_url_credentials`]. The element set and the record syntax in a URL apply to all requests on
     /// the connection (RFC 2056 §3). The profile limits the number of sessions in use, to 16 by default. If this
     /// maximum is reached, the method waits for up to [`Timeouts::session`] until another user returns a session.
     ///

@@ -300,8 +300,8 @@ impl Connection {
         &self.inner.target
     }
 
-    /// Returns a handle to the same connection whose calls take at most `limit` each. The limit also applies to the
-    /// calls of its result sets. A call that takes longer fails with [`Error::Unavailable`] in the phase
+    /// Returns a handle to the same connection whose calls take at most `limit` each. The limit also applies to calls
+    /// on its result sets. A call that takes longer fails with [`Error::Unavailable`] in the phase
     /// [`Phase::Call`](crate::Phase::Call); the session stays open if the server still answers within
     /// [`Timeouts::abandoned`](crate::Timeouts::abandoned).
     #[must_use]

@@ -6,16 +6,16 @@
 //! | `wanted` | the subject of a search, the targets, and the wanted records |
 //! | `course` | the searches at one target, and the next step after each answer |
 //! | `ways` | the searches that a [`Fallback`](crate::plan::Fallback) allows, in order |
-//! | `at_target` | makes the searches of a course in a session |
-//! | `reading` | reads the records of a query as the reader of the events requests them |
-//! | `by_title` | compares what a search by title found, and chooses |
+//! | `at_target` | makes a course's searches in a session |
+//! | `reading` | reads the records for a query as the reader of the events requests them |
+//! | `by_title` | compares what a search by title found, and chooses among the records |
 //! | `lending` | the session leased for a course, and the result set found in it |
 //! | `events` | runs the courses at all targets; the stream of events |
 //! | `queue` | the queue of events from the search to the reader |
 //! | `event` | the events, and the end of a search |
 //! | `best` | the choice of one of several records, and the reason |
 //! | `url` | the retrieval of the record named by a URL |
-//! | `connection` | a lookup in the session of a connection |
+//! | `connection` | a lookup in a connection's session |
 
 mod at_target;
 mod best;

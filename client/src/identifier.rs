@@ -355,8 +355,8 @@ pub(super) fn number(kind: Kind, text: &str) -> &str {
     first.map_or_else(|| leading(kind, text), |first| first.written)
 }
 
-/// Returns the number at the beginning of the text, without its label, qualifier and price, as in `0471383147 (pbk.)
-/// :`, `ISBN 0471383147` and `"0471383147"`.
+/// Returns the number at the beginning of the text, without its label, qualifier and price, as in
+/// `0471383147 (pbk.) :`, `ISBN 0471383147` and `"0471383147"`.
 fn leading(kind: Kind, text: &str) -> &str {
     let is_it: fn(&str) -> bool = match kind {
         Kind::Isbn => |part| Isbn::check_digit_of(part).is_some(),

@@ -79,7 +79,7 @@ pub enum Strategy {
     PresentOnly,
 }
 
-/// How to treat the element set name and the record syntaxes in a URL, which are hints. In a session URL without a
+/// How to treat the element set name and the record syntaxes in a URL. These are only hints. In a session URL without a
 /// docid, the databases are hints too (RFC 2056 §3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Hints {

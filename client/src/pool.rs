@@ -351,7 +351,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The numbers of a client's sessions and of its waiting users at one moment.
+/// How many sessions a client has, and how many users are waiting, at one moment.
 ///
 /// Sessions opened for session URLs or by [`Client::session`](crate::Client::session) are not counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -167,7 +167,8 @@ impl Query {
         })
     }
 
-    /// Creates a query for a term in a named index. Every index for which there is a method above has a name.
+    /// Creates a query for a term in one of the indexes that have a method above. `Names` contains all of them, so the
+    /// default is never used.
     fn named(index: &str, term: &str) -> Self {
         let attributes = Names::default().attributes(index);
         Self::term(attributes.unwrap_or_default(), term)

@@ -3,7 +3,7 @@
 //!
 //! | module | what it does |
 //! |---|---|
-//! | `task` | takes the requests of a session as values, which are never encoded, and answers them |
+//! | `task` | takes the requests in a session as values, which are never encoded, and answers them |
 //! | `search` | searches; sends the query again for each range of records, because SRU has no result sets |
 //! | `scan` | lists the terms of an index |
 //! | `update` | sends updates in SOAP |

@@ -54,7 +54,7 @@ impl<T: Into<Vec<Turn>>> From<T> for Script {
     }
 }
 
-/// The names of the events and requests of a conversation, in order: `connect`, `initRequest`, …, `end`.
+/// The names of the events and requests in a conversation, in order: `connect`, `initRequest`, …, `end`.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Transcript(Arc<Mutex<Vec<String>>>);
 

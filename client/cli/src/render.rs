@@ -164,7 +164,7 @@ pub(crate) struct Rendered {
 /// Text is written in UTF-8. It is decoded from `charset` or, if that is `None`, from the character set that the record
 /// declares or its octets suggest. If there is no readable MARC structure, `text` and `json` contain the octets, with a
 /// note. Records in other syntaxes become text in `text` and `brief`, and an object in `json`. The MARC formats,
-/// `brief` and tables use the MARC record inside an XML or OPAC record; tables also use the data of a MODS or Dublin
+/// `brief` and tables use the MARC record inside an XML or OPAC record; tables also use the data from a MODS or Dublin
 /// Core record. Text and JSON end with a newline; raw octets are unchanged.
 pub(crate) fn render(
     external: &External,
@@ -373,8 +373,8 @@ fn written(
     }
 }
 
-/// A document that contains any number of records: an XML collection, texts separated by blank lines, or one JSON
-/// object or table row per line.
+/// A document that contains any number of records: an XML collection, text records separated by blank lines, or one
+/// JSON object or table row per line.
 #[derive(Debug, Clone)]
 pub(crate) struct Document {
     style: Style,

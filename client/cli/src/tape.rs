@@ -1,4 +1,4 @@
-//! Records the APDUs of all sessions for the command `last` and for the log files set by `set_apdufile` and
+//! Records the APDUs in all sessions for the command `last` and for the log files set by `set_apdufile` and
 //! `set_berfile`. The APDUs are copied from the octets that pass between the session and the socket. Secrets are
 //! redacted whenever APDUs are shown or logged.
 
@@ -23,7 +23,7 @@ const MAX_KEPT: usize = 20;
 /// The maximum size in octets of a recorded APDU. For a larger APDU, only the length is recorded.
 const MAX_OCTETS: usize = 256 * 1024;
 
-/// The recorded APDUs of all sessions, in order. All clones share the same records.
+/// The recorded APDUs from all sessions, in order. All clones share the same records.
 #[derive(Clone, Default)]
 pub(crate) struct Tape(Arc<Mutex<Recorded>>);
 

@@ -132,7 +132,7 @@ impl Retrieved {
         }
     }
 
-    /// Returns text that compares the conversation of the retrieval with that of the session, which has just been
+    /// Returns text that compares the conversation for the retrieval with the one for the session, which has just been
     /// opened for `url` and recorded on `tape`. At a terminal, suggestions for what to type follow.
     fn introduction(&self, url: &str, tape: &Tape, output: &Output) -> Introduction {
         let width = output.screen().map_or(USUAL_WIDTH, |(columns, _)| columns);

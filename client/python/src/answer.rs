@@ -23,7 +23,7 @@ pub(crate) struct Answer {
     note: Option<String>,
     /// The query that found the records, as PQF.
     query: Option<String>,
-    /// The first records found, at most 20. If only the best record was requested, only that record.
+    /// The first records found, at most 20, or only the best record if that was requested.
     records: Py<PyList>,
     /// The name of the target that has the record, if there are several targets.
     target: Option<String>,

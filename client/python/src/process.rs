@@ -1,4 +1,4 @@
-//! The runtime and the clients for all requests of a process, and values that can be used only in the process that
+//! The runtime and the clients for all requests in a process, and values that can be used only in the process that
 //! created them.
 //!
 //! The runtime has no thread of its own. Instead, it is driven by a thread that waits for a request; if several threads
@@ -19,7 +19,7 @@ use crate::error::{Error, to_python};
 use crate::exit::{detached, keep_away};
 use crate::way::Way;
 
-/// The state shared by all requests of a process.
+/// The state shared by all requests in a process.
 pub(crate) struct Shared {
     pub(crate) runtime: Runtime,
     /// The client that reaches servers as configured in the user's environment. `others` contains the clients that

@@ -161,7 +161,7 @@ impl Query {
         read(|| Meant::ccl(&text))
     }
 
-    /// The operator that joins the two `operands`: `and`, `or`, `not` or `prox`; `None` for a query of one term.
+    /// The operator that joins the two `operands`: `and`, `or`, `not` or `prox`; `None` for a query with one term.
     #[getter]
     fn operator(&self) -> Option<&'static str> {
         match &self.meant.as_rpn().rpn {
@@ -175,7 +175,7 @@ impl Query {
         }
     }
 
-    /// The two queries that the operator joins; empty for a query of one term.
+    /// The two queries that the operator joins; empty for a query with one term.
     #[getter]
     fn operands(&self) -> Vec<Self> {
         let query = self.meant.as_rpn();
@@ -189,13 +189,13 @@ impl Query {
         }
     }
 
-    /// The term of a query of one term.
+    /// The term, if the query has only one.
     #[getter]
     fn term(&self) -> Option<String> {
         Some(text_of_term(&self.operand()?.term))
     }
 
-    /// The attributes of a query of one term, by their types: `{1: 4, 5: 1}` is a title with right truncation.
+    /// The attributes, by their types, if the query has only one term: `{1: 4, 5: 1}` is a title with right truncation.
     #[getter]
     fn attribute_values(&self) -> HashMap<i64, AttributeOf> {
         let attributes = self.operand().map(|operand| &operand.attributes);
@@ -215,8 +215,8 @@ impl Query {
         values.collect()
     }
 
-    /// The name of the index of a query of one term, such as `title`; `any` if the query names no index, and `None` if
-    /// the index has no name.
+    /// The name of the index that a query with one term searches, such as `title`; `any` if the query names no index,
+    /// and `None` if the index has no name.
     #[getter]
     fn index_name(&self) -> Option<&'static str> {
         self.operand()?;

@@ -115,7 +115,7 @@ impl From<z3950::Record> for Record {
 }
 
 impl From<MarcRecord> for Record {
-    /// Converts a record from a file, which must be in UTF-8.
+    /// Converts a record from a file. The record must be in UTF-8.
     fn from(record: MarcRecord) -> Self {
         Self {
             source: Source::File(None),

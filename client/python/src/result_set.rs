@@ -22,7 +22,7 @@ use crate::values::SearchSource;
 /// The number of records that are fetched at a time if a program reads records one by one and in order.
 const PAGE: u64 = 20;
 
-/// The state that the requests of a result set share.
+/// The state that all requests for a result set share.
 pub(crate) struct Held {
     pub(crate) set: RwLock<z3950::ResultSet>,
     open: Arc<Open>,

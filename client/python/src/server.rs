@@ -22,7 +22,7 @@ use crate::pem::ListenerPem;
 use crate::process::Local;
 use crate::request::SIGNAL_TICK;
 
-/// A server on a free port of 127.0.0.1, which runs until it is stopped.
+/// A server on a free port of 127.0.0.1. It runs until it is stopped.
 #[pyclass(frozen, module = "z3950._z3950")]
 pub(crate) struct Server(Local<Mutex<State>>);
 
@@ -32,7 +32,7 @@ enum State {
     Stopped(Vec<TranscriptEntry>),
 }
 
-/// The records for a test, which are given in any form of MARC, or as the control number and the title of one record.
+/// The records for a test, given in any form of MARC, or as the control number and the title of one record.
 #[derive(FromPyObject)]
 enum Given {
     Octets(Vec<u8>),
@@ -153,7 +153,7 @@ impl Server {
         self.view(py, |server| server.addr_tls().to_string())
     }
 
-    /// Returns the APDUs of all sessions so far, in the format of a recording's lines.
+    /// Returns the APDUs in all sessions so far, in the format of a recording's lines.
     #[getter]
     fn apdus<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let said = self.look(py, |state| {

@@ -1,4 +1,4 @@
-//! A server for a backend in Python, which runs in a separate thread until it is stopped.
+//! A server for a backend in Python. It runs in a separate thread until it is stopped.
 
 use std::io;
 use std::net::SocketAddr;

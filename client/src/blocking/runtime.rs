@@ -41,7 +41,7 @@ impl Runtime {
     /// Blocks until `work`, which may fail, has ended, and returns its result.
     ///
     /// # Errors
-    /// The error of the work, and the errors of [`wait`](Self::wait).
+    /// The error from the work, and the errors of [`wait`](Self::wait).
     pub(super) fn run<T>(&self, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
         self.wait(work)?
     }

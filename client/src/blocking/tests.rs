@@ -27,7 +27,7 @@ fn chunk(count: usize) -> Apdu {
     presented(PresentStatus::SUCCESS, Some(records)).into()
 }
 
-/// Returns the records of a search. They hold the only handle to the connection.
+/// Returns the records that a search finds. They hold the only handle to the connection.
 fn records_of(client: &Client) -> Result<Records, Error> {
     let hits = client
         .connect("lib.example/cat")?

@@ -119,7 +119,7 @@ impl ClientBuilder {
     /// Builds the client. No connection is made yet.
     ///
     /// # Errors
-    /// [`Error::Route`], which names the location, for certificates or a key that cannot be used; [`Error::Target`] for
+    /// [`Error::Route`] for certificates or a key that cannot be used; it names their location; [`Error::Target`] for
     /// credentials whose host is invalid.
     pub fn build(self) -> Result<Client, Error> {
         if let Some(error) = self.fault {

@@ -102,7 +102,7 @@ impl Inner {
     /// Runs work in the connection's session or its replacement, within the limit for a call.
     ///
     /// # Errors
-    /// The errors of the work; [`Error::Ended`] if the connection is closed before the work has ended; an error in phase
+    /// The errors from the work; [`Error::Ended`] if the connection is closed before the work has ended; an error in phase
     /// Call if the limit is reached.
     pub(crate) async fn until_closed<T>(
         &self,
@@ -132,8 +132,7 @@ impl Inner {
         }
     }
 
-    /// Converts a received record, which has this 1-based position. It is decoded with the character set in the
-    /// profile.
+    /// Converts the record received for this 1-based position. It is decoded with the character set in the profile.
     ///
     /// # Errors
     /// [`Error::Refused`] with the diagnostic in place of the record.

@@ -21,7 +21,8 @@ impl FailedSources {
         &self.sources
     }
 
-    /// Returns the diagnostics of the failed sources. Their additional information begins with the name of the source.
+    /// Returns the diagnostics from the failed sources. Their additional information begins with the name of the
+    /// source.
     pub fn diagnostics(&self) -> &Diagnostics {
         &self.diagnostics
     }

@@ -109,7 +109,7 @@ impl AtTarget<'_> {
         });
     }
 
-    /// Makes the searches of the course until one finds something or no search remains.
+    /// Makes the searches in the course until one finds something or no search remains.
     async fn search(&self) -> Result<(TargetOutcome, Option<Oid>), Error> {
         if let Subject::Publication(publication) = &self.wanted.subject {
             return Box::pin(self.search_by_title(publication)).await;
@@ -194,7 +194,7 @@ impl AtTarget<'_> {
         if found.identifier.is_some() {
             return self.records_of_identifier(found, set, leased);
         }
-        // Without the box, the future of a lookup would also reserve space for reading the records of a query.
+        // Without the box, the future of a lookup would also reserve space for reading the records that a query finds.
         Box::pin(self.records_of_query(course, found, set, leased)).await
     }
 
@@ -218,7 +218,7 @@ impl AtTarget<'_> {
         (self.deliver(found, records, failure), record_syntax)
     }
 
-    /// Sends the records of a lookup or, if `keeps_records` is set, returns them for the choice of the best one.
+    /// Sends the records from a lookup or, if `keeps_records` is set, returns them for the choice of the best one.
     pub(super) fn deliver(
         &self,
         found: Arc<Found>,

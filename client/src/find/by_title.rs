@@ -26,7 +26,7 @@ struct Chosen {
 }
 
 impl AtTarget<'_> {
-    /// Makes the searches of the course until one finds a record that is similar enough, or no search remains. If a
+    /// Makes the searches in the course until one finds a record that is similar enough, or no search remains. If a
     /// search finds more records than are compared, and none of those compared has the right year, it is repeated with
     /// the year.
     pub(super) async fn search_by_title(
@@ -58,7 +58,7 @@ impl AtTarget<'_> {
         Ok((self.deliver(found, records, failure), record_syntax))
     }
 
-    /// Makes the searches of the course until one finds a record that is similar enough.
+    /// Makes the searches in the course until one finds a record that is similar enough.
     async fn first_chosen(
         &self,
         publication: &Publication,

@@ -122,8 +122,8 @@ impl Course {
         Self { subject, ways }
     }
 
-    /// Creates the searches of a lookup in one round: those for each identifier, or those for a publication. `attempts`
-    /// must contain at least one search.
+    /// Creates the searches for a lookup in one round: those for each identifier, or those for a publication.
+    /// `attempts` must contain at least one search.
     pub(super) fn of_lookup(attempts: Vec<Vec<Attempt>>, ways: Ways, round: Round) -> Self {
         let mut identifiers = Identifiers {
             attempts,

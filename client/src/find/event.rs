@@ -170,7 +170,7 @@ pub struct Ending {
     pub sources: SearchSources,
     /// The names of the targets that did not answer, each with the error.
     pub failed: Vec<(String, Error)>,
-    /// The diagnostics of the first target that refused the search.
+    /// The diagnostics from the first target that refused the search.
     pub diagnostics: Diagnostics,
 }
 

@@ -24,14 +24,14 @@ use crate::lookup::holds;
 use crate::protocol::service::ResultRecord;
 use crate::retrieve::{Outcome, OutcomeName};
 
-/// The events of a search for records, in order. The search continues until it has records for the reader. Further records of a
-/// query are received only when the reader has taken all events and requests another one. Apart from the records that the
-/// reader has taken, only the records of one response from each target, and of the responses requested ahead, are therefore in
-/// memory. For identifiers, [`Wanted::count`] records are read together.
+/// The events of a search for records, in order. The search continues until it has records for the reader. Further records for a
+/// query are received only when the reader has taken all events and requests another one. Apart from the records that the reader
+/// has taken, only the records of one response from each target, and of the responses requested ahead, are therefore in memory. For
+/// identifiers, [`Wanted::count`] records are read together.
 ///
-/// A search occupies a session while requests to the server are in progress, and as long as the server has further records of a
-/// query. If the reader does not request these records for half a second, the session is given to another user who is waiting
-/// for it. The search is then repeated when the reader continues.
+/// A search occupies a session while requests to the server are in progress, and as long as the server has further records for a
+/// query. If the reader does not request these records for half a second, the session is given to another user who is waiting for
+/// it. The search is then repeated when the reader continues.
 pub struct Events {
     queue: EventReceiver,
     /// The future that carries out the search or waits for its end; `None` after it has ended.

@@ -155,7 +155,7 @@ impl FoundSet {
     }
 }
 
-/// The next records of a query: those that have been received, and the result set with the records after them.
+/// The next records for a query: those that have been received, and the result set with the records after them.
 pub(super) struct NextRecords {
     received: Vec<ResultRecord>,
     source: Option<Source>,
@@ -232,7 +232,7 @@ impl NextRecords {
 /// How long the reader of the events may take to continue before its session can be given to another user.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// The next records of a query, which wait for the reader of the events, and the session from which they are read. The
+/// The next records for a query, which wait for the reader of the events, and the session from which they are read. The
 /// reader can give the session up.
 #[derive(Default)]
 pub(super) struct HeldRecords(Mutex<Held>);

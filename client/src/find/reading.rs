@@ -1,4 +1,4 @@
-//! Reads the records of a query as the reader of the events requests them. If the reader does not continue, the session is given to
+//! Reads the records for a query as the reader of the events requests them. If the reader does not continue, the session is given to
 //! another user who is waiting for it, and the search is repeated later.
 
 use std::sync::Arc;

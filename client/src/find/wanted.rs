@@ -44,7 +44,7 @@ pub enum Subject {
 pub struct Wanted {
     /// The subject of the search.
     pub subject: Subject,
-    /// The requested form of the records.
+    /// The form in which to request the records.
     pub form: RecordForm,
     /// The fallbacks after a refusal or an empty result.
     pub fallback: Fallback,
@@ -276,7 +276,7 @@ impl SearchTarget {
         broader.is_ok_and(|attempts| attempts.iter().any(|more| !more.is_empty()))
     }
 
-    /// Returns the searches of a lookup at this target in a round: those for each identifier, or those for a publication.
+    /// Returns the searches for a lookup at this target in a round: those for each identifier, or those for a publication.
     fn attempts(&self, wanted: &Wanted, round: Round) -> Result<Vec<Vec<Attempt>>, Error> {
         let lookups: Vec<[Vec<Attempt>; 2]> = match &wanted.subject {
             Subject::Identifiers(identifiers) => {

@@ -190,7 +190,8 @@ fn plus_error(body: &[u8]) -> ServerError {
     }
 }
 
-/// Parses the error from a server without Gopher+, which is a menu of type 3.
+/// Parses the error from a server without Gopher+. Such an error is a menu in which an item of type 3 contains the
+/// message.
 fn menu_error(body: &[u8]) -> Option<ServerError> {
     if body.len() > MAX_ERROR || body.first() != Some(&b'3') {
         return None;

@@ -299,7 +299,7 @@ async fn a_reply_with_its_own_end_needs_no_end_of_connection() {
 /// §3.4). If a server closes the connection, it may have sent an unchanged file that contains such lines, so nothing is
 /// left out.
 #[tokio::test(start_paused = true)]
-async fn audit_b17_a_lone_dot_ends_a_text() {
+async fn audit_b17_a_lone_dot_ends_text() {
     let note = |octets: &str| {
         format!(
             " | a lone dot ends the reply, and {octets} after it are left out; --format raw shows them"
@@ -373,7 +373,7 @@ async fn audit_b17_a_lone_dot_ends_a_text() {
 /// Tests that a NUL octet in a selector is sent and reported as a caution, because a selector may contain any octets
 /// except tab, CR and LF (Gopher URL draft §2.1).
 #[tokio::test(start_paused = true)]
-async fn audit_b19_an_octet_0_in_a_selector_is_sent() {
+async fn audit_b19_a_nul_octet_in_a_selector_is_sent() {
     let server = Scripted::new(&[&[sent("a\r\n.\r\n")]]);
     for mode in [Mode::Strict, Mode::Lenient] {
         let url = GopherUrl::parse("gopher://gopher.example/0a%00b", mode).expect("a URL");

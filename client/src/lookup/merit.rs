@@ -17,7 +17,7 @@ use crate::identifier::Identifier;
 pub struct Preferences {
     /// The codes of cataloguing agencies (040 `$a`), most preferred first. The default is [`SOURCES`].
     pub sources: Vec<String>,
-    /// The preferred language of cataloguing (040 `$b`), such as `eng`, which is compared before the encoding level. By
+    /// The preferred language of cataloguing (040 `$b`), such as `eng`. It is compared before the encoding level. By
     /// default, no language is preferred.
     pub language: Option<String>,
     /// The preferred language of cataloguing that is compared after the source. By default, no language is preferred.

@@ -156,10 +156,10 @@ impl Lease {
         turn.carry_out(self.session(), repeat, request).await
     }
 
-    /// Makes a request that changes nothing except the user's own result set. After a loss of the session, the request
-    /// is repeated as in [`run`](Self::run), and also if other users made requests in the lost session. The last
-    /// attempt, and any attempt after a second loss, is made while no other user makes a request, so that no other
-    /// request can end the session.
+    /// Makes a request that changes nothing except the user's own result set. If the session is lost, the request is
+    /// repeated as in [`run`](Self::run), and also if other users made requests in the lost session. The last attempt,
+    /// and any attempt after a second loss, is made while no other user makes a request, so that no other request can
+    /// end the session.
     ///
     /// # Errors
     /// The errors of [`run`](Self::run).
@@ -368,8 +368,8 @@ impl<'a> LentRequest<'a> {
         request
     }
 
-    /// Makes a request, and repeats it after a loss of the session if `repeat` allows it and the request is probably not
-    /// the reason for the loss.
+    /// Makes a request, and repeats it in a new session if the session is lost, `repeat` allows it, and the request is
+    /// probably not the reason for the loss.
     async fn carry_out<T, F>(
         mut self,
         mut session: Session,

@@ -1,4 +1,4 @@
-//! The state of a session's task: the stream as APDUs, the requests of the handles, and the operations in progress.
+//! The state of a session's task: the stream as APDUs, the requests from the handles, and the operations in progress.
 //! Each answer is matched to its request, checked, and returned to the caller (Z39.50-2003 §3.1.2, §3.4, §3.5).
 
 mod segments;

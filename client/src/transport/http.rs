@@ -72,7 +72,7 @@ pub(crate) struct HttpRequest {
     /// The media type and the octets of the body. A request with a body is sent with POST, and a request without a body
     /// with GET.
     pub(crate) body: Option<(&'static str, Bytes)>,
-    /// Whether the request may be repeated after a loss of the connection.
+    /// Whether the request may be repeated if the connection is lost.
     pub(crate) is_repeatable: bool,
 }
 

@@ -27,7 +27,7 @@ pub(crate) struct Output {
     quiet: bool,
     /// The waiting line, which is erased before anything else is written.
     waiting: WaitingLine,
-    /// The document that contains the records of all commands; `None` unless [`Output::gather`] was called.
+    /// The document that contains the records from all commands; `None` unless [`Output::gather`] was called.
     gathered: Option<Document>,
 }
 
@@ -167,7 +167,7 @@ impl Output {
         (self.data_is_terminal && columns > 0 && rows > 0).then_some((columns.into(), rows.into()))
     }
 
-    /// Makes standard output a single document that contains the records of all commands. From now on, other lines of
+    /// Makes standard output a single document that contains the records from all commands. From now on, other lines of
     /// data are printed as notes.
     pub(crate) fn gather(&mut self, style: Style) {
         self.gathered = Some(Document::new(style));

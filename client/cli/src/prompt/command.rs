@@ -1,4 +1,4 @@
-//! The result of a command at the prompt, and the parser for the words of a line.
+//! The result of a command at the prompt, and the parser for the words on a command line.
 
 use std::str::FromStr;
 
@@ -61,8 +61,8 @@ impl From<Error> for Refusal {
     }
 }
 
-/// Splits a line into the name and the arguments of a command; `None` for a blank line or a comment (`# …`). No space
-/// is required after the command `!`.
+/// Splits a line into the name and the arguments of a command. Returns `None` for a blank line or a comment (`# …`). No
+/// space is required after the command `!`.
 pub(super) fn split(line: &str) -> Option<(&str, &str)> {
     let line = line.trim();
     if line.is_empty() || line.starts_with('#') {

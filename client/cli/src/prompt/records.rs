@@ -1,4 +1,4 @@
-//! Requests records of a result set by position: parses ranges, and requests their records (Z39.50-2003 §3.2.3).
+//! Parses ranges of positions in a result set, and requests the records in them (Z39.50-2003 §3.2.3).
 
 use futures_util::StreamExt;
 use z3950::RecordForm;
@@ -90,7 +90,7 @@ impl Prompt {
         }
     }
 
-    /// Returns the number of records in the result set of a range, if it is known.
+    /// Returns the number of records in the result set that a range refers to, if it is known.
     pub(super) fn hits(&self, range: &RecordRange) -> Option<u64> {
         let place = self.place()?;
         match &range.set {

@@ -73,7 +73,7 @@ impl Prompt {
         Ok(Exit::Delivered)
     }
 
-    /// Sets the format in which records are shown. In a script whose output is not a terminal, the records of all
+    /// Sets the format in which records are shown. In a script whose output is not a terminal, the records from all
     /// commands are written as one document, unless the format is meant for people to read.
     pub(super) fn write_as(&mut self, format: Format, output: &mut Output) -> Result<(), Failure> {
         let before = std::mem::replace(&mut self.settings.output, format);

@@ -66,8 +66,8 @@ impl Reconnects {
 /// The settings of the prompt, which apply to all sessions.
 #[derive(Default)]
 pub(super) struct Settings {
-    /// The method and the version of requests to SRU servers, which override those in profiles. If no version is set
-    /// here, the profile's version is used.
+    /// The method and the version to use in requests to SRU servers. They override those in profiles. If no version is
+    /// set here, the profile's version is used.
     pub(super) sru: Option<(SruMethod, Option<SruVersion>)>,
     /// The format in which records are shown.
     pub(super) output: Format,

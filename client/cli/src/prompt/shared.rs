@@ -239,7 +239,7 @@ fn names(arg: &Arg) -> Vec<String> {
     names.map(str::to_owned).chain(short).collect()
 }
 
-/// Returns the words of a line in the order that clap expects: options first, then other words.
+/// Returns the words on a line in the order that clap expects: options first, then other words.
 ///
 /// # Errors
 /// Fails if the line has an unknown option.

@@ -229,7 +229,7 @@ impl Prompt {
         Ok(Exit::Delivered)
     }
 
-    /// Prints the retrieval URL of a record, which contains its control number.
+    /// Prints a record's retrieval URL, which contains the record's control number.
     pub(super) async fn make_url(&mut self, text: &str, output: &mut Output) -> CommandResult {
         let position = self.position(text)?;
         let (host, port) = match self.place().map(|place| &place.way.target.endpoint) {

@@ -228,7 +228,7 @@ impl Prompt {
         }
     }
 
-    /// Closes all sessions of the prompt.
+    /// Closes all sessions that the prompt has opened.
     pub(crate) async fn close_all(&mut self) {
         let sessions = std::mem::take(&mut self.places);
         let client = &self.context.client;

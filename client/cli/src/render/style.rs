@@ -22,7 +22,7 @@ use super::terminal::shown;
 pub(crate) struct RecordContext<'a> {
     /// The origin of the record, such as its target.
     pub(crate) origin: RowOrigin<'a>,
-    /// The character set of the record, which overrides the one that the record declares.
+    /// The character set in which to decode the record, in place of the one that it declares.
     pub(crate) charset: Option<Charset>,
     /// The OPAC record that contains the MARC record, if there is one.
     pub(crate) opac: Option<&'a OpacRecord>,
@@ -48,7 +48,7 @@ pub(crate) struct Style {
     local: Option<Arc<LocalFields>>,
 }
 
-/// Fields of a local record, which replace the corresponding fields of records from a server.
+/// Fields from a local record. They replace the corresponding fields of records from a server.
 #[derive(Debug)]
 pub(crate) struct LocalFields {
     tags: LocalTags,

@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_break_at_blanks() {
+    fn lines_break_at_spaces() {
         for (text, expected) in [
             ("", ""),
             ("one two", "one two"),

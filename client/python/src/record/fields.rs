@@ -14,7 +14,7 @@ use crate::marc::{
 };
 use crate::text::{pattern_of, patterns_of, tag_of};
 
-/// The leader of a new record, which describes a book according to AACR2, in UTF-8.
+/// The leader of a new record: a book, described according to AACR2, in UTF-8.
 pub(super) const BOOK: &str = "00000nam a2200000 a 4500";
 
 /// Parses a leader.

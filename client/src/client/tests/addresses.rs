@@ -73,7 +73,8 @@ async fn audit_r_l4_credentials_in_a_url_are_sent_or_an_error() {
     let retrieved = client.retrieve(&url(retrieval)).await;
     assert!(not_sent(&retrieved.expect_err("not sent")));
     assert_eq!(transcript.text(), "");
-    // A caller that makes a plan sees the caution. A caller that removes the credentials does not want to send them.
+    // Neither of these is an error: a caller that makes a plan sees the caution, and one that removes the credentials
+    // does not want to send them.
     let plan = client.plan(&url(URL_CREDENTIALS)).await.expect("a plan");
     assert_eq!(plan.cautions, [Caution::Credentials { sent: false }]);
     let mut decided = resolved;

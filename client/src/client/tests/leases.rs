@@ -473,7 +473,7 @@ async fn a_result_set_continues_in_a_session_like_the_lost_one() {
     assert_eq!(records.iter().filter(|record| record.is_ok()).count(), 2);
     assert_eq!(transcript.text().matches("connect").count(), 2);
     drop((set, lease));
-    // The result set continued in the session of the lease, so that session is the only one in the pool.
+    // The result set continued in the leased session, so that session is the only one in the pool.
     let third = lend_at(
         &client,
         &place(210),

@@ -24,7 +24,7 @@ struct Refusing {
     sends_records: bool,
     /// Whether concurrent searches share one session.
     is_concurrent: bool,
-    /// The names of the requests.
+    /// The names of the requests received.
     requests: Arc<Mutex<Vec<&'static str>>>,
 }
 

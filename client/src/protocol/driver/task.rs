@@ -352,7 +352,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         if let Some(mut operation) = self.operations.finish(number) {
             operation.reply.send(Ok(answer));
         }
-        // Many servers execute operations one after the other, so an answer restarts the wait of the remaining operations. An
+        // Many servers execute operations one after the other, so an answer restarts the wait for the remaining operations. An
         // answer to a much later request does not, so the wait ends even if such answers keep coming.
         let room = u64::try_from(self.room()).unwrap_or(u64::MAX);
         let has_waited =

@@ -25,7 +25,7 @@ const LONG_WAIT: Duration = Duration::from_millis(500);
 pub(super) struct Chunks {
     size: u64,
     ceiling: u64,
-    /// The number of complete chunks received since the last change of the size.
+    /// The number of complete chunks received since the size last changed.
     whole: u32,
     /// The number of complete chunks that must be received before the size grows.
     to_growth: u32,

@@ -34,7 +34,8 @@ impl ResourceQuestion {
 pub struct Decision {
     /// Whether the operation continues. If not, the server ends it and answers with its partial results.
     pub is_to_go_on: bool,
-    /// Whether the server should keep the result set so far, if the operation is a search that ends.
+    /// Whether the server should keep the records found so far as the result set, if the operation is a search and does
+    /// not continue.
     pub result_set_wanted: Option<bool>,
 }
 

@@ -49,7 +49,7 @@ impl Default for ScanOptions {
 }
 
 impl ScanOptions {
-    /// Restricts the counts to the records of a result set, which is an extension of Index Data's servers.
+    /// Restricts the counts to the records in a result set. This is an extension defined by Index Data.
     pub fn in_result_set(mut self, name: impl Into<InternationalString>) -> Self {
         let information = self.other_info.get_or_insert_default();
         Convention::ScanSet.put(information, name);

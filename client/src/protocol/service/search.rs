@@ -86,7 +86,7 @@ impl SearchOptions {
         }
     }
 
-    /// Adds a request for facets of the records found, which is an extension of Index Data's servers.
+    /// Adds a request for facets of the records found. This is an extension defined by Index Data.
     ///
     /// # Errors
     /// Fails only if BER cannot encode a value.

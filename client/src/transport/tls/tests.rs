@@ -243,7 +243,7 @@ async fn audit_c3_a_named_certificate_is_accepted_within_its_dates_and_for_its_n
         let found = heard_by_name("127.0.0.1", address, &options).await;
         assert!(found.contains(words), "{found}: {words}");
     }
-    // This certificate is of the same kind, but the options do not name it.
+    // The options do not name this certificate, which is a CA certificate too, so it is refused.
     let authority = Authority::new();
     let found = heard(
         server(by_itself(&[HOST], "x", unchanged), None).await,

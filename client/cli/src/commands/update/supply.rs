@@ -33,7 +33,8 @@ pub(super) struct UpdateRecord {
     /// The identifier to send with the record; `None` to send none.
     pub(super) id: Option<RecordId>,
     pub(super) record: External,
-    /// The structural faults of the record, which do not prevent it from being sent; filled only in a dry run.
+    /// The faults in the record's structure, which do not prevent it from being sent. They are listed only in a dry
+    /// run.
     pub(super) faults: Vec<String>,
 }
 

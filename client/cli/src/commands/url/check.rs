@@ -72,7 +72,7 @@ pub(crate) fn run(
     })
 }
 
-/// Returns the texts to check: the arguments, then the lines of the `--input` file, except its blank lines.
+/// Returns the texts to check: the arguments, then the lines in the `--input` file, except blank lines.
 fn texts(arguments: &Arguments) -> Result<impl Iterator<Item = Result<Vec<u8>, Failure>>, Failure> {
     let given = arguments
         .urls

@@ -13,7 +13,7 @@ use crate::transport::BoxFuture;
 /// The maximum time for an operation: the longest wait for an answer, and the wait for the end of the connection.
 const DEADLINE: Duration = Duration::from_secs(35);
 
-/// The requests of a service, and the server's answer to each of them.
+/// The requests for a service, and the server's answer to each of them.
 struct Service {
     name: &'static str,
     answers: Vec<Apdu>,

@@ -170,7 +170,7 @@ async fn every_trap_has_an_outcome() {
     .await;
 }
 
-/// Returns the answers of a complete conversation.
+/// Returns the answers in a complete conversation.
 fn conversation() -> Vec<Apdu> {
     let entry =
         Entry::SurrogateDiagnostic(DiagRec::DefaultFormat(DefaultDiagFormat::bib1(233, "")));
