@@ -1,4 +1,4 @@
-//! URLs of RFC 2056: their parts, their canonical form, and their equality. `parse` parses text and `build` combines
+//! Z39.50 URLs (RFC 2056): their parts, their canonical form, and their equality. `parse` parses text and `build` combines
 //! parts; both return only valid URLs.
 
 mod build;
@@ -81,7 +81,7 @@ impl Extension {
     }
 }
 
-/// A session or retrieval URL of RFC 2056, which is always valid.
+/// A session or retrieval URL (RFC 2056), which is always valid.
 ///
 /// Invariants: the port is 1–65535; database names, docid, element set name and record syntaxes have at least one octet;
 /// only the docid may contain control characters; a URL with a docid, like every retrieval URL, has at least one
@@ -163,7 +163,7 @@ impl Z3950Url {
         self.userinfo.as_ref()
     }
 
-    /// Returns the databases in the order of the URL. A retrieval URL has at least one database.
+    /// Returns the databases in the order in which they appear in the URL. A retrieval URL has at least one database.
     pub fn databases(&self) -> &[Octets] {
         &self.parts.databases
     }
@@ -183,7 +183,7 @@ impl Z3950Url {
         &self.parts.record_syntaxes
     }
 
-    /// Returns the parameters that RFC 2056 does not define, in the order of the URL.
+    /// Returns the parameters that RFC 2056 does not define, in the order in which they appear in the URL.
     pub fn extensions(&self) -> &[Extension] {
         &self.parts.extensions
     }
@@ -193,7 +193,7 @@ impl Z3950Url {
         self.fragment.as_ref()
     }
 
-    /// Returns the warnings about this URL, in the order of the parts that they concern.
+    /// Returns the warnings about this URL, in the order in which the parts that they concern appear in the URL.
     pub fn warnings(&self) -> &[Caution] {
         &self.warnings
     }

@@ -73,7 +73,7 @@ pub(crate) struct Arguments {
     )]
     pub(crate) fold: Option<PathBuf>,
 
-    /// Replace the file of --record, --transcript, --report-missing or --judge if it exists
+    /// Replace existing files that --record, --transcript, --report-missing and --judge write to
     #[arg(long, alias = "force", help_heading = LOGS, hide_short_help = true)]
     pub(crate) overwrite: bool,
 

@@ -7,11 +7,11 @@ use std::sync::LazyLock;
 
 use z3950_server::Headroom;
 
-/// The memory limits of the process, in octets, which are determined at the first call of [`headroom`].
+/// The memory limits of the process, in octets, which are determined in the first call to [`headroom`].
 struct MemoryLimits {
-    /// The limit of the address space.
+    /// The limit on the address space.
     addresses: Option<u64>,
-    /// The limit of the resident memory, from the machine and from the cgroups.
+    /// The limit on the resident memory, from the machine and from the cgroups.
     resident: Option<u64>,
 }
 

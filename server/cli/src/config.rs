@@ -62,9 +62,9 @@ settings! {
         clusters: Vec<ClusterSettings>,
         /// The databases whose records are in indexes that belong to other programs.
         catalogues: Vec<CatalogueSettings>,
-        /// The profiles of targets that the gateway may use.
+        /// The target profiles that the gateway may use.
         gateway_profiles: Arc<Profiles>,
-        /// The limits of extended services tasks.
+        /// The limits on extended services tasks.
         tasks: TaskLimits,
         /// The size at which a journal is folded into its database's file, in octets.
         journal_octets: Option<u64>,
@@ -145,7 +145,7 @@ settings! {
         docid: DocidField = DocidField::default(),
         "docid": Parsed(|config, text| parse(text).map(|docid| config.docid = docid)), option("docid", "TAG[$c]", SERVED);
 
-        /// A file with further profiles of targets, in the format of the targets.toml of z3950.
+        /// A file with further target profiles, in the format of z3950's targets.toml.
         ///target-profiles = "targets.toml"
         target_profiles: Option<PathBuf> = None,
         "target-profiles": Path(|config| &mut config.target_profiles);
@@ -240,8 +240,9 @@ settings! {
         transcript: Option<PathBuf> = None,
         "transcript": Path(|config| &mut config.transcript), option("transcript", "FILE", LOGS);
 
-        /// Judge by Z39.50-2003 what clients send and how they react to the faults of --fault. The report is written at the end: as JSON
-        /// if the name of the file ends in .json, as JUnit XML if it ends in .xml, and as text otherwise. Several files may be named.
+        /// Judge by Z39.50-2003 what clients send and how they react to the faults that --fault causes. The report is written at the end:
+        /// as JSON if the name of the file ends in .json, as JUnit XML if it ends in .xml, and as text otherwise. Several files may be
+        /// named.
         ///judge = ["report.json", "report.xml"]
         judge: Vec<PathBuf> = Vec::new(),
         "judge": Paths(|config| &mut config.judge), option("judge", "FILE", LOGS);
@@ -264,7 +265,7 @@ pub(crate) fn described() -> Vec<ManualSection> {
     sections
 }
 
-/// The format of the lines of a log.
+/// The format of the lines in a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LogFormat {
     Text,
@@ -283,7 +284,7 @@ impl FromStr for LogFormat {
     }
 }
 
-/// The size limit of a settings file, in octets.
+/// The size limit for a settings file, in octets.
 const MAX_SIZE: u64 = 1 << 20;
 
 impl Config {
@@ -360,7 +361,7 @@ impl Config {
     }
 }
 
-/// Returns the profiles of targets: those built in, and those in the file named by `target-profiles`.
+/// Returns the target profiles: those built in, and those in the file named by `target-profiles`.
 ///
 /// # Errors
 /// The file cannot be read.

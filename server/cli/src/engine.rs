@@ -28,7 +28,7 @@ use crate::config::{ClusterSettings, Config};
 use crate::failure::{Exit, Failure, complain, note};
 use crate::words::counted;
 
-/// The maximum size of a file of credentials, in octets.
+/// The maximum size of a credentials file, in octets.
 const MOST_CREDENTIALS: u64 = 64 << 10;
 
 /// The first and the maximum delay before an index is checked again. Each delay is twice as long as the previous one.
@@ -296,7 +296,7 @@ pub(crate) fn watch(unchecked: Vec<UncheckedIndex>, served: &[Arc<ClusterDatabas
     }
 }
 
-/// Prints the addresses of the cluster of each database.
+/// Prints the addresses of each database's cluster.
 pub(crate) fn tell(config: &Config) {
     for ClusterSettings { options, .. } in &config.clusters {
         let places: Vec<String> = options.addresses.iter().map(ToString::to_string).collect();

@@ -1,4 +1,4 @@
-//! Exit codes, and the messages of failures.
+//! Exit codes and failure messages.
 
 use std::error::Error;
 use std::fmt;
@@ -51,7 +51,7 @@ impl Failure {
         }
     }
 
-    /// Creates a failure of an operation, such as reading a file or binding an address.
+    /// Creates a failure for an operation, such as reading a file or binding an address.
     pub(crate) fn cannot(what: &str, cause: impl Into<Box<dyn Error>>) -> Self {
         Self::usage(format!("{what}: {}", chain(&*cause.into())))
     }

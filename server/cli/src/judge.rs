@@ -1,4 +1,4 @@
-//! The reports of `--judge` on what clients sent. They are written once, when the program ends, even if it has to end quickly.
+//! The `--judge` reports on what clients sent. They are written once, when the program ends, even if it has to end quickly.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

@@ -125,7 +125,7 @@ fn reported(failure: Failure) -> Exit {
     failure.exit
 }
 
-/// Checks that everything named in the settings can be used, apart from the records of the databases. Reports errors, and returns
+/// Checks that everything named in the settings can be used, apart from the records in the databases. Reports errors, and returns
 /// whether there were none.
 fn usable(config: &Config, origin: &SettingOrigin) -> bool {
     let wrong = settings::check(config, origin);
@@ -146,7 +146,7 @@ fn usable(config: &Config, origin: &SettingOrigin) -> bool {
     wrong.is_empty()
 }
 
-/// Reports all errors in the settings, including errors in the records of the databases.
+/// Reports all errors in the settings, including errors in the databases' records.
 fn checked(config: &Config, origin: &SettingOrigin) -> Result<Exit, Failure> {
     let mut is_usable = usable(config, origin);
     remotes::tell(config);
@@ -184,7 +184,7 @@ fn served(arguments: Arguments, config: Config) -> Result<Exit, Failure> {
     let backend = own.then(|| load::databases(&config)).transpose()?;
     let runtime = runtime().map_err(Failure::unexpected)?;
     let summary = runtime.block_on(serve::serve(arguments, config, backend.clone()));
-    // Ending the tasks drops the databases, which releases the locks of the files they are saved to.
+    // Ending the tasks drops the databases, which releases the locks on the files that they are saved to.
     runtime.shutdown_timeout(LAST_WORDS);
     let exit = match summary? {
         Summary { panics: 0, .. } => Exit::Stopped,

@@ -1,4 +1,4 @@
-//! The texts that the program prints on request: help, manual pages, completion scripts, the list of faults, and the settings
+//! The text that the program prints on request: help, manual pages, completion scripts, the list of faults, and the settings
 //! file.
 
 mod examples;

@@ -78,7 +78,7 @@ mod terminal {
     use super::MAX_PASSWORD;
     use crate::failure::{Exit, Failure};
 
-    /// The modes of the terminal, which are restored when the value is dropped.
+    /// The original terminal modes, which are restored when the value is dropped.
     struct Restored(Termios);
 
     impl Drop for Restored {
@@ -88,7 +88,7 @@ mod terminal {
         }
     }
 
-    /// Restores the modes of the terminal if SIGTERM ends the program while it is reading a password.
+    /// Restores the terminal modes if SIGTERM ends the program while it is reading a password.
     pub(super) fn restore_when_terminated() -> Result<(), Failure> {
         let before = tcgetattr(io::stdin()).map_err(|error| Failure::unexpected(error.into()))?;
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -145,13 +145,13 @@ mod terminal {
         Ok(line)
     }
 
-    /// The octet of Ctrl-C, which interrupts the program.
+    /// The octet that Ctrl-C sends, which interrupts the program.
     const INTERRUPT: u8 = 3;
-    /// The octet of Ctrl-D, which ends the input.
+    /// The octet that Ctrl-D sends, which ends the input.
     const END: u8 = 4;
-    /// The octet of Ctrl-H, which erases the last character.
+    /// The octet that Ctrl-H sends, which erases the last character.
     const BACKSPACE: u8 = 8;
-    /// The octet of Ctrl-U, which erases the line.
+    /// The octet that Ctrl-U sends, which erases the line.
     const ERASE_LINE: u8 = 0x15;
     const DELETE: u8 = 0x7F;
 

@@ -1,4 +1,4 @@
-//! The upstream server of `--record`, created from its address.
+//! The upstream server for `--record`, created from its address.
 
 use std::fmt;
 use std::io;
@@ -43,7 +43,7 @@ pub(crate) fn open(config: &Config) -> Result<Option<Arc<RecordedTarget>>, Failu
     })))
 }
 
-/// Prints the upstream server and the file of the recording.
+/// Prints the upstream server and the file that the recording is written to.
 pub(crate) fn tell(server: &RecordedTarget, file: &Path) {
     let file = file.display();
     note(&format_args!(

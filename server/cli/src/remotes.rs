@@ -16,7 +16,7 @@ use crate::failure::{Failure, chain, note};
 /// stays open.
 ///
 /// # Errors
-/// A file of profiles cannot be read, or a target is invalid: it is neither a profile nor an address, is this server itself,
+/// The profile file cannot be read, or a target is invalid: it is neither a profile nor an address, is this server itself,
 /// contains a docid or credentials, or occurs twice.
 pub(crate) fn open(
     config: &Config,
@@ -50,7 +50,7 @@ pub(crate) fn open(
 /// Creates the client that connects to the targets.
 ///
 /// # Errors
-/// The file of profiles cannot be read.
+/// The profile file cannot be read.
 fn client(config: &Config) -> Result<Client, Failure> {
     let profiles = read_profiles(config.target_profiles.as_deref());
     let profiles = profiles.map_err(|error| Failure::usage(chain(&error)))?;

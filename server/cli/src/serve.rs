@@ -178,7 +178,7 @@ fn summary(service: &Mutex<Service>) -> String {
     service.unwrap_or_else(PoisonError::into_inner).summary()
 }
 
-/// Starts the listener for the status.
+/// Starts the status listener.
 async fn show_status(place: &ListenAddress, status: &Arc<Status>) -> Result<(), Failure> {
     let failure = |error: io::Error| {
         let what = format!("cannot show the status on {place} (--status names another address)");

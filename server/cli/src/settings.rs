@@ -327,7 +327,7 @@ pub(crate) fn check_access_log(config: &Config) -> Result<(), Failure> {
     }
 }
 
-/// Returns the errors and the doubtful lines of the recording to be replayed.
+/// Returns the errors and the doubtful lines in the recording to be replayed.
 pub(crate) fn check_recording(config: &Config, origin: &SettingOrigin) -> Vec<String> {
     let Some(path) = config.replay.as_deref() else {
         return Vec::new();
@@ -345,7 +345,7 @@ pub(crate) fn check_recording(config: &Config, origin: &SettingOrigin) -> Vec<St
     }
 }
 
-/// Reports the lines of a recording that were left out or are doubtful.
+/// Reports the lines in a recording that were left out or are doubtful.
 pub(crate) fn tell_remarks(path: &Path, remarks: &[String]) {
     for remark in remarks {
         complain(&format_args!("{}: {remark}", path.display()));
@@ -359,13 +359,13 @@ pub(crate) fn transcript(config: &Config) -> Option<Result<Growing, z3950_files:
     path.map(|path| created(path, config))
 }
 
-/// Opens the report on requests that are missing in the recording; `None` if none is configured.
+/// Opens the report on requests that are missing from the recording; `None` if none is configured.
 pub(crate) fn missing(config: &Config) -> Option<Result<Growing, z3950_files::Error>> {
     let path = config.report_missing.as_deref();
     path.map(|path| created(path, config))
 }
 
-/// Refuses a named pipe as an output, because opening and writing it would wait for a program that reads from the pipe.
+/// Refuses a named pipe as an output, because opening or writing to it would wait until a program reads from the pipe.
 pub(crate) fn no_pipe(path: &Path) -> Result<(), z3950_files::Error> {
     if !z3950_files::is_named_pipe(path) {
         return Ok(());

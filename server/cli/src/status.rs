@@ -44,9 +44,9 @@ const CONNECTIONS: usize = 16;
 const REQUEST_TIME: Duration = Duration::from_secs(10);
 /// The maximum duration of a connection, with all its requests.
 const CONNECTION_TIME: Duration = Duration::from_secs(120);
-/// The maximum number of octets of a request's head; longer heads get status 431.
+/// The maximum number of octets in a request's head; longer heads get status 431.
 const HEAD: usize = 8192;
-/// The pause after an error of the listener, such as too many open files.
+/// The pause after an error from the listener, such as too many open files.
 const PAUSE: Duration = Duration::from_millis(100);
 
 impl StatusListener {

@@ -28,7 +28,7 @@ const SEARCH: Characters = Characters {
     kept: b"+",
 };
 
-/// A resource of a Web server. Its default port distinguishes `http` from [`https`](HttpsUrl).
+/// A resource on a Web server. Its default port distinguishes `http` from [`https`](HttpsUrl).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct HttpUrl<const DEFAULT_PORT: u16 = 80> {
     hostport: HostPort<DEFAULT_PORT>,
@@ -36,7 +36,7 @@ pub struct HttpUrl<const DEFAULT_PORT: u16 = 80> {
     search: Option<Encoded>,
 }
 
-/// A resource of a Web server with TLS.
+/// A resource on a Web server with TLS.
 pub type HttpsUrl = HttpUrl<443>;
 
 impl<const DEFAULT_PORT: u16> HttpUrl<DEFAULT_PORT> {

@@ -62,8 +62,7 @@ const ALL: &[u8] = b";/?:@&=";
 /// Reserved characters that are data before the `@` of a message identifier.
 const LOCAL: &[u8] = b";/?:&=";
 
-/// The identifier of a message, of a part of a message, or of a news article. `Display` writes it with the escapes of a
-/// URL.
+/// The identifier of a message, of a part of a message, or of a news article. `Display` writes it escaped as in a URL.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MessageId {
     local: Octets,
@@ -74,7 +73,7 @@ impl MessageId {
     /// Creates the identifier `local@domain`.
     ///
     /// # Errors
-    /// `EmptyPart` or `ForbiddenControl` in `local`; the errors of [`Host::parse`] in `domain`.
+    /// `EmptyPart` or `ForbiddenControl` in `local`; the errors from [`Host::parse`] for `domain`.
     pub fn new(local: impl Into<Octets>, domain: impl Into<String>) -> Result<Self, UrlError> {
         let (local, domain) = (local.into(), domain.into());
         if local.is_empty() {
@@ -102,7 +101,7 @@ impl MessageId {
             .into()
     }
 
-    /// Parses a complete identifier. Its domain must be a host name of RFC 1738.
+    /// Parses a complete identifier. Its domain must be a host name as defined in RFC 1738.
     pub(crate) fn parse(text: Span<'_>, mode: Mode) -> Result<Self, UrlError> {
         let content = Content::string(mode).never(b"@");
         let Some((local, domain)) = text.rsplit_once(b'@') else {

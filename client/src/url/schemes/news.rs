@@ -90,15 +90,15 @@ impl fmt::Display for Newsgroup {
     }
 }
 
-/// A newsgroup, or an article in it, identified by its number at the server.
+/// A newsgroup, or an article in it, identified by its number on the server.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct NntpUrl {
-    /// The server; `None` for a URL in the form of RFC 1630, which refers to the news server that the user's client is
+    /// The server; `None` for a URL in the RFC 1630 form, which refers to the news server that the user's client is
     /// configured to use.
     pub hostport: Option<HostPort<{ NntpUrl::DEFAULT_PORT }>>,
     /// The newsgroup.
     pub group: Newsgroup,
-    /// The number of the article at the server; `None` if the URL refers to the newsgroup itself.
+    /// The number of the article on the server; `None` if the URL refers to the newsgroup itself.
     pub number: Option<u64>,
 }
 

@@ -89,12 +89,12 @@ impl ProsperoUrl {
         segments.join(&b'/').into()
     }
 
-    /// Returns the version of the object, if the URL has the form of RFC 1630.
+    /// Returns the version of the object, if the URL is in the RFC 1630 form.
     pub fn version(&self) -> Option<&Octets> {
         self.version.as_ref()
     }
 
-    /// Returns the fields, in the order of the URL.
+    /// Returns the fields, in the order in which they appear in the URL.
     pub fn fields(&self) -> &[ProsperoField] {
         &self.fields
     }
@@ -155,7 +155,7 @@ impl fmt::Display for ProsperoUrl {
     }
 }
 
-/// Splits the path at the first escaped zero octet.
+/// Splits the path at the first escaped NUL octet (`%00`).
 fn at_zero(path: Span<'_>) -> (Span<'_>, Option<Span<'_>>) {
     match path.octets().windows(3).position(|window| window == b"%00") {
         Some(index) => {

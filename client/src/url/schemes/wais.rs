@@ -124,8 +124,8 @@ impl WaisUrl {
     }
 }
 
-/// The rules for a search, which are those of HTTP: the server may give every reserved character a meaning, and `+`
-/// separates words (RFC 1738 §5, RFC 1630).
+/// The rules for a search, which are the same as for `http` URLs: the server may give every reserved character a
+/// meaning, and `+` separates words (RFC 1738 §5, RFC 1630).
 const SEARCH: Characters = Characters {
     reserved: b";:@&=",
     free: b"",

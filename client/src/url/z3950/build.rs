@@ -1,4 +1,4 @@
-//! Builds or changes a URL of RFC 2056. Parts are escaped as necessary. Only parts that a URL cannot express are
+//! Builds or changes a Z39.50 URL (RFC 2056). Parts are escaped as necessary. Only parts that a URL cannot express are
 //! refused.
 
 use super::super::encoded::Encoded;
@@ -113,7 +113,7 @@ impl Z3950UrlBuilder {
     /// Builds the URL, without userinfo, fragment and warnings.
     ///
     /// # Errors
-    /// Fails at the first part, in the order of the URL, that cannot be expressed in a URL.
+    /// Fails at the first part, from left to right, that cannot be expressed in a URL.
     pub fn build(self) -> Result<Z3950Url, BuildError> {
         let parts = self.parts;
         check(&parts)?;

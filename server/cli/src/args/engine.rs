@@ -17,7 +17,7 @@ pub(crate) enum EngineCommand {
 /// The arguments that select the search engine, in the settings or by its address.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct EngineArguments {
-    /// The settings of the server: the database with an engine, and the indexes
+    /// The server's settings file, which describes the database with an engine and the indexes
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
 

@@ -36,7 +36,7 @@ settings! {
         "implementation-name": Other(|offer, value| text_or_none(value, &mut offer.implementation_name));
         ///implementation-version = "1.0"
         "implementation-version": Other(|offer, value| text_or_none(value, &mut offer.implementation_version));
-        /// Languages of messages that clients may choose from (ISO 639-2).
+        /// The message languages that clients may choose from (ISO 639-2).
         ///languages = ["eng"]
         "languages": Other(|offer, value| {
             let codes = value.list("a code of three letters", |value| text(value).filter(|code| code.len() == 3));
@@ -98,7 +98,7 @@ settings! {
         /// without a user name.
         ///update = true
         "update": Other(|user, value| value.set("true or false", flag, &mut user.update));
-        /// The maximum number of sessions of this user at once.
+        /// The maximum number of sessions that this user may have at once.
         ///sessions = 4
         "sessions": Number(Count, 0, |user| &mut user.sessions);
     }

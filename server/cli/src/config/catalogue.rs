@@ -19,7 +19,8 @@ pub(crate) struct CatalogueSettings {
     pub(crate) ca: Option<PathBuf>,
     /// The file with a name and password, or an API key.
     pub(crate) credentials: Option<PathBuf>,
-    /// The line of the engine's address in the settings file, from 1, for errors about an index that does not fit the map.
+    /// The line of the settings file that contains the engine's address, counted from 1, for errors about an index that does not
+    /// fit the map.
     pub(crate) line: usize,
 }
 

@@ -46,7 +46,7 @@ settings! {
     }
 }
 
-/// The maximum value of the setting for the time limit of an answer.
+/// The maximum value of the setting `answer-time`.
 const LONGEST: Duration = Duration::from_secs(3600);
 
 /// Notes an error for each number that is too large. An engine refuses to create an index with more shards than the limit used

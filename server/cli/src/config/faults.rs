@@ -20,8 +20,8 @@ settings! {
     FAULT "[[fault]]": FaultTable = FaultTable::default() => {
         ///on = "search"
         "on": Parsed(|rule, request| When::on(request).map(|when| rule.when = when));
-        /// Conditions of the fault: the number of the session, the Nth such request of each session, and the Nth such request of
-        /// all sessions together.
+        /// Conditions for the fault: the number of the session, the Nth such request in each session, and the Nth such request
+        /// in all sessions together.
         ///session = 1
         "session": Other(|rule, value| rule.restrict(value, value.read("a number from 1", number::<u32>)));
         ///nth = 2

@@ -41,18 +41,18 @@ settings! {
         /// The maximum number of segments in the answer to one Present.
         "segments": Number(Count, 1, |config| &mut config.limits.segments);
         /// The maximum size of further requests that are read while a request is being answered, in octets, and the maximum number of
-        /// concurrent operations of one session.
+        /// concurrent operations in one session.
         "read-ahead": Number(Octets, 0, |config| &mut config.limits.read_ahead);
         "concurrent-operations": Number(Count, 1, |config| &mut config.limits.concurrent_operations);
         /// The maximum memory for one session, and for all sessions together, in octets: result sets with their names, requests (which
         /// count 16 times) until they are answered, and answers (which count twice) until they are sent. A request that needs more is
         /// refused with diagnostic 31. Tasks may use half of server-octets. By default, server-octets is a quarter of the memory
-        /// available to the process (the memory of the machine, the limit of the cgroup or `ulimit -v`, whichever is least), or less
-        /// if little memory remains after loading. A larger value is reduced to the remaining memory.
+        /// available to the process (the machine's memory, the cgroup's limit or `ulimit -v`, whichever is least), or less if little
+        /// memory remains after loading. A larger value is reduced to the remaining memory.
         "session-octets": Number(Octets, 0, |config| &mut config.limits.session_octets);
         ///server-octets = "256MiB"
         "server-octets": Number(Octets, MIB, |config| &mut config.limits.server_octets);
-        /// The maximum number of result sets of one session, of hits in all these sets together, and of octets in the name of a set.
+        /// The maximum number of result sets in one session, of hits in all these sets together, and of octets in the name of a set.
         "result-sets": Number(Count, 1, |config| &mut config.limits.result_sets);
         "hits": Number(Count, 1, |config| &mut config.limits.hits);
         // The limit is at least 7 octets, the length of the result set name `default`.
@@ -79,8 +79,8 @@ settings! {
         /// the maximum number of addresses that are remembered for this.
         "refusal-delay": Number(Time, 0, |config| &mut config.limits.refusal_delay);
         "refused-addresses": Number(Count, 1, |config| &mut config.limits.refused_addresses);
-        /// The maximum number of tasks of extended services that are kept, the size of their packages in octets, and the number of
-        /// hits in persistent result sets.
+        /// The maximum number of extended services tasks that are kept, the size of their packages in octets, and the number of hits
+        /// in persistent result sets.
         "tasks": Number(Count, 0, |config| &mut config.tasks.tasks);
         "task-octets": Number(Octets, 0, |config| &mut config.tasks.octets);
         "task-hits": Number(Count, 0, |config| &mut config.tasks.hits);

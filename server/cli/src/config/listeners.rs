@@ -29,19 +29,19 @@ pub(crate) enum ListenAddress {
     Unix(PathBuf),
 }
 
-/// The PEM files of a listener with TLS.
+/// The PEM files for a listener with TLS.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TlsFiles {
     /// The certificate chain, beginning with the server's certificate.
     pub(crate) certificate: PathBuf,
     /// The private key.
     pub(crate) key: PathBuf,
-    /// The PEM file of the authorities that may sign client certificates, and whether a certificate is required; if `None`,
+    /// The PEM file with the authorities that may sign client certificates, and whether a certificate is required; if `None`,
     /// certificates are not requested.
     pub(crate) clients: Option<(PathBuf, bool)>,
 }
 
-/// The reason why a text is not an address to listen on.
+/// The reason why a string is not an address to listen on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected an address such as 127.0.0.1:2100 or unix:/run/z3950d")]
 pub(crate) struct ListenAddressError;

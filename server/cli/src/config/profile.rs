@@ -10,7 +10,7 @@ use super::section::{Value, number, string, text};
 use super::setting::{parse, settings};
 
 settings! {
-    /// The attributes that are accepted and refused, with which the server can behave like the server of another vendor.
+    /// The attributes that are accepted and refused. With these settings, the server can behave like another vendor's server.
     PROFILE "[profile]": Profile = Profile::default() => {
         /// The profile to start from: bib-1 (everything the server can do), zebra or yaz-ztest.
         ///base = "bib-1"
@@ -22,7 +22,7 @@ settings! {
         /// Accept proximity, and result sets as operands.
         "proximity": Flag(|profile| &mut profile.proximity);
         "result-sets": Flag(|profile| &mut profile.result_sets);
-        /// The minimum number of characters of a truncated word. Shorter words are refused with diagnostic 9.
+        /// The minimum number of characters in a truncated word. Shorter words are refused with diagnostic 9.
         "shortest-truncated": Number(Count, 0, |profile| &mut profile.shortest_truncated);
         /// The condition with which a term is refused if its index cannot compare terms of its type.
         ///term-type = 229
@@ -89,7 +89,7 @@ settings! {
     }
 }
 
-/// The rules for the attributes of one type.
+/// The rules for attributes of one type.
 #[derive(Default)]
 pub(super) struct TypeRules {
     only: Vec<i64>,

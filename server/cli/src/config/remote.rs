@@ -27,11 +27,11 @@ settings! {
         "sessions": Number(Count, 1, |table| &mut table.remote.sessions);
         /// The size of the record cache, in octets.
         "cache-octets": Number(Octets, 0, |table| &mut table.remote.cache_octets);
-        /// The maximum number of records of several targets that a sort puts in order. Diagnostics take the place of later
+        /// The maximum number of records from several targets that a sort puts in order. Diagnostics take the place of later
         /// records.
         "sorted-records": Number(Count, 0, |table| &mut table.remote.sorted_records);
-        /// Whether records of one edition become one hit if they are among the first records of their targets, and the number of
-        /// records of each target that are compared.
+        /// Whether records of one edition become one hit if they are among the first records from their targets, and the number
+        /// of records from each target that are compared.
         "merge": Flag(|table| &mut table.remote.merge);
         "merge-records": Number(Count, 0, |table| &mut table.remote.merge_records);
     }

@@ -138,7 +138,7 @@ impl<'a> Value<'a> {
         Some(self.section.folder.join(self.read("a path", text)?))
     }
 
-    /// Parses a string value. An error of the parser is noted.
+    /// Parses a string value. An error from the parser is noted.
     pub(super) fn parse<V, E: Display>(
         &self,
         parse: impl FnOnce(&str) -> Result<V, E>,

@@ -193,8 +193,8 @@ fn the_template_has_every_setting() {
     assert_eq!(written, known);
 }
 
-/// Checks that the defaults in the template equal the defaults of the server; settings that have an example instead of a default
-/// are left out.
+/// Checks that the defaults in the template equal the server's defaults; settings that have an example instead of a default are
+/// left out.
 #[test]
 fn the_defaults_of_the_template_are_those_of_the_server() {
     let config = parse(&uncommented());
@@ -311,7 +311,7 @@ fn r_f10_an_option_has_the_name_of_its_key_and_other_names_are_accepted() {
     assert!(!known[0].1.contains("apdus"), "{known:?}");
 }
 
-/// Checks that options are applied after the file, and that their help shows the values of the file as defaults.
+/// Checks that options are applied after the file, and that their help shows the values from the file as defaults.
 #[test]
 fn an_option_takes_precedence_over_its_key() {
     let words = "z3950d --demo --no-page --docid 035$a --upstream-ca ca.pem --upstream a:1 --max-sessions 7 \

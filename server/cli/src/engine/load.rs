@@ -261,7 +261,7 @@ impl LoadRun<'_> {
                 "{name} is deleted in {seconds} s, when searches in progress have ended"
             ));
             let wait = async { timeout(replaced.searched_for, stop).await };
-            // The index is deleted next, whether the time is over or a signal has ended the wait.
+            // The index is deleted next, whether the time limit or a signal has ended the wait.
             let _ = self.runtime.block_on(wait);
         }
         let deleted = self.runtime.block_on(self.index.delete_replaced());
@@ -314,7 +314,7 @@ fn refused(error: &IndexError) -> Failure {
     }
 }
 
-/// Combines two results. If both failed, returns the first failure with the messages of both.
+/// Combines two results. If both failed, returns the first failure with the messages from both.
 fn both(one: Result<(), Failure>, other: Result<(), Failure>) -> Result<(), Failure> {
     match (one, other) {
         (Err(one), Err(other)) => Err(Failure {

@@ -1,4 +1,4 @@
-//! Reads the records of a load: files are read one after the other, and several threads convert the records to
+//! Reads the records for a load: files are read one after the other, and several threads convert the records to
 //! changes.
 
 use std::fs::File;
@@ -66,7 +66,7 @@ impl Input {
 pub(super) struct Prepared {
     /// The change; `None` if the record is left out.
     pub(super) change: Option<IndexChange>,
-    /// The repairs of the record, or the reason why it is left out.
+    /// The repairs to the record, or the reason why it is left out.
     pub(super) note: Option<Note>,
 }
 

@@ -1,5 +1,6 @@
-//! The file of `--state`. Its first line contains the action of the load and the fingerprint of the indexes. Each input file has
-//! a further line, which contains the number of loaded records, or `all`, and the file's size, modification time and name.
+//! The file that `--state` names. Its first line contains the action of the load and the fingerprint of the indexes. Each input
+//! file has a further line, which contains the number of loaded records, or `all`, and the file's size, modification time and
+//! name.
 //!
 //! ```text
 //! load books-1 XpCGMgzNRzCcqWAxkP1sKg indexes 05e1b5c3d4f60718
@@ -23,11 +24,11 @@ use crate::failure::Failure;
 pub(super) struct LoadProgress {
     /// The number of files that have been loaded completely.
     pub(super) files: usize,
-    /// The number of records of the next file that have been loaded.
+    /// The number of records in the next file that have been loaded.
     pub(super) records: u64,
 }
 
-/// The progress of a load, saved in the file of `--state` if the option is given.
+/// The progress of a load, saved in the `--state` file if the option is given.
 #[derive(Debug)]
 pub(super) struct LoadCourse {
     pub(super) progress: LoadProgress,
@@ -64,7 +65,7 @@ impl LoadTask {
     }
 }
 
-/// The file of `--state`, locked so that only one load uses it at a time, and its contents.
+/// The `--state` file, locked so that only one load uses it at a time, and its contents.
 #[derive(Debug)]
 pub(super) struct SavedState {
     lock: Lock,
@@ -73,7 +74,7 @@ pub(super) struct SavedState {
     text: String,
 }
 
-/// The file of `--state` of a load in progress.
+/// The `--state` file of a load in progress.
 #[derive(Debug)]
 pub(super) struct ResumeFile {
     lock: Lock,
@@ -81,7 +82,7 @@ pub(super) struct ResumeFile {
     files: Vec<LoadedFile>,
 }
 
-/// An input file as it is listed in the file of `--state`.
+/// An input file as it is listed in the `--state` file.
 #[derive(Debug)]
 struct LoadedFile {
     /// The file's size and modification time, which reveal a change to the file.
@@ -249,7 +250,7 @@ fn header(text: &str) -> Option<(&str, &str)> {
 mod tests {
     use super::*;
 
-    /// Creates a folder with some files.
+    /// Creates a folder with three files.
     fn folder() -> (tempfile::TempDir, [PathBuf; 3]) {
         let folder = tempfile::tempdir().expect("a folder");
         let files = ["a.mrc", "b\n.mrc", "c.mrc"].map(|name| folder.path().join(name));
@@ -326,7 +327,7 @@ mod tests {
                 &format!("{first}\n{}\n{begun}", all.replacen("all", "1", 1)),
                 "begin anew",
             ),
-            // The path may be that of a file of records, given by mistake, so the file is not replaced.
+            // The path may name a record file by mistake, so the file is not replaced.
             ("load a", "name another one"),
             ("load a indexes all", "name another one"),
             ("load a indexes 000000000000000x", "name another one"),
@@ -357,7 +358,7 @@ mod tests {
             file.and_then(|file| file.set_modified(modified))
                 .expect("a time");
         };
-        // The first file is done, the second is begun, and the third has not been begun.
+        // The first file is done, the second is partly loaded, and the third has not been started.
         for (file, is_noted) in files.iter().zip([true, true, false]) {
             let data = fs::metadata(file).expect("a file");
             let modified = data.modified().expect("a time");

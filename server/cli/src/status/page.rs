@@ -21,7 +21,7 @@ use z3950_server::{MemoryBackend, ServerHandle, lock};
 
 use self::families::Family;
 
-/// The maximum time that the page waits for numbers of records in search engines.
+/// The maximum time that the page waits for the numbers of records in search engines.
 const COUNT_TIME: Duration = Duration::from_secs(1);
 
 /// The state of the server that the page `/metrics` shows.
@@ -207,7 +207,7 @@ impl Status {
         let _ = timeout(COUNT_TIME, counts).await;
     }
 
-    /// Adds the number of records of each database, if the number is known.
+    /// Adds the number of records in each database, if the number is known.
     fn of_records(&self, page: &mut Page) {
         let own = self.backend.iter().flat_map(|backend| backend.databases());
         let own = own.filter_map(|one| Some((one.name, u64::try_from(one.records?).ok()?)));
@@ -256,7 +256,7 @@ fn of_jobs(backend: &MemoryBackend, page: &mut Page) {
     of_journals(&backend.journals(), page);
 }
 
-/// Adds the samples of targets. Only targets that are named in the settings have samples, which limits the number of samples.
+/// Adds the samples for targets. Only targets that are named in the settings have samples, which limits the number of samples.
 fn of_targets(remotes: &[Arc<RemoteDatabase>], page: &mut Page) {
     let counts = remotes.iter().flat_map(|remote| {
         let name = &*remote.options().name;
@@ -284,7 +284,7 @@ fn of_targets(remotes: &[Arc<RemoteDatabase>], page: &mut Page) {
     }
 }
 
-/// Adds the samples of the engines' servers. Only servers that are named in the settings have samples.
+/// Adds the samples for the engines' servers. Only servers that are named in the settings have samples.
 fn of_engines(
     clusters: &[Arc<ClusterDatabase>],
     catalogues: &[Arc<CatalogueDatabase>],

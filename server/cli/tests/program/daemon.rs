@@ -88,7 +88,7 @@ impl Daemon {
         requests.map(|request| session.ask(request)).collect()
     }
 
-    /// Returns the number of hits of a query.
+    /// Returns the number of hits for a query.
     pub(crate) fn hits(&self, database: &str, query: &str) -> i64 {
         let answers = self.converse(&[search(database, query)]);
         hits(answers.last().expect("an answer"))
@@ -190,7 +190,7 @@ fn init() -> Apdu {
     init_of(None)
 }
 
-/// Returns an Init with or without the name of a user.
+/// Returns an Init with or without a user name.
 pub(crate) fn init_of(user: Option<&str>) -> Apdu {
     InitializeRequest {
         reference_id: None,

@@ -1,5 +1,5 @@
-//! Tests of the texts of `z3950d`: manual page, completions, and the messages that it prints when it refuses to start. The
-//! examples in its help are run by `tests/tests/command/examples.rs`.
+//! Tests of the text that `z3950d` prints: its manual page, its completions, and the messages when it refuses to start.
+//! The examples in its help are run by `tests/tests/command/examples.rs`.
 
 use std::fs;
 
@@ -127,7 +127,7 @@ fn usage_errors_name_the_mistake_and_the_remedy() {
             &["serch", "search"],
         ),
         (&["--demo", "--sessions", "0"], &["--sessions"]),
-        // The former name of an option leads to its current name.
+        // The error for an option given by its former name mentions the current name.
         (&["--demo", "--max-sessions", "0"], &["--sessions"]),
         (&["--demo", "--lisen", "x"], &["--lisen", "--listen"]),
         (

@@ -11,7 +11,7 @@ use z3950_server::transcript::{Direction, Recording};
 
 use super::daemon::{Daemon, Folder, PATIENCE, Words, ran, search};
 
-/// Returns a Present of a result set that does not exist.
+/// Returns a Present for a result set that does not exist.
 fn astray() -> Apdu {
     PresentRequest {
         result_set_id: ResultSetId::from("nowhere"),
@@ -147,8 +147,8 @@ fn the_last_close_is_in_the_transcript_and_in_the_report() {
     assert!(passed.contains(&"close.answered".into()), "{report:#}");
 }
 
-/// The file of a report is reserved at the start, but only begun when the report is written. Therefore, a server that is killed
-/// does not leave an incomplete report.
+/// The file for a report is reserved at the start, but not created until the report is written. Therefore, a server that is
+/// killed does not leave an incomplete report.
 #[test]
 fn a_report_that_is_not_written_leaves_nothing() {
     let folder = Folder::new();

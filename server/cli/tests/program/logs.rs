@@ -1,4 +1,4 @@
-//! Tests of the access log, and of the messages of `-v`.
+//! Tests of the access log, and of the messages that `-v` logs.
 
 use std::fs;
 

@@ -120,7 +120,7 @@ fn a_removed_saved_file_is_reported_at_the_end() {
     );
 }
 
-/// A limit on the size of files has the same effect as a full disk.
+/// A file size limit has the same effect as a full disk.
 #[test]
 fn an_update_on_a_full_disk_is_refused_for_now() {
     let folder = Folder::new();
@@ -277,7 +277,7 @@ fn freed_memory_is_returned_to_the_system() {
     assert!(variables.any(|variable| variable == b"MALLOC_TRIM_THRESHOLD_=131072"));
 }
 
-/// Returns the answer of a server with these arguments to an HTTP request.
+/// Returns the answer from a server with these arguments to an HTTP request.
 fn told_by_http(arguments: &[&str]) -> String {
     let daemon = Daemon::start(&[&["--demo", "--listen", "127.0.0.1:0"], arguments].concat());
     let mut stream = TcpStream::connect(&daemon.listening).expect("a connection");

@@ -1,4 +1,4 @@
-//! Tests of transcripts, logs of APDUs, and replays.
+//! Tests of transcripts, APDU logs and replays.
 
 use std::fs;
 
@@ -131,7 +131,7 @@ fn a_transcript_is_written_and_replayed() {
     assert_eq!(recording.entries[0].direction, Direction::Received);
     let listed = fs::read_to_string(&listed).expect("a log");
     assert!(listed.contains("session 1 sent searchResponse"), "{listed}");
-    // The answers of a replay are counted and transcribed like all other answers.
+    // The answers from a replay are counted and transcribed like all other answers.
     let again = at("again.jsonl");
     let replay = ["--replay", &said, "--transcript", &again];
     let arguments = [&replay[..], &["--listen", "127.0.0.1:0"]].concat();

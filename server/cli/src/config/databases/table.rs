@@ -44,11 +44,12 @@ pub(crate) struct ClusterSettings {
     pub(crate) ca: Option<PathBuf>,
     /// The file with a name and password, or an API key.
     pub(crate) credentials: Option<PathBuf>,
-    /// The docid field of the records; `None` for the default of all databases.
+    /// The docid field of the records; `None` to use the default for all databases.
     pub(crate) docid: Option<DocidField>,
     /// The indexes that are used for sorting, facets or scans.
     pub(crate) uses: IndexUses,
-    /// The line of the engine's address in the settings file, from 1, for errors about an index that does not match the settings.
+    /// The line of the settings file that contains the engine's address, counted from 1, for errors about an index that does not
+    /// match the settings.
     pub(crate) line: usize,
 }
 
@@ -84,8 +85,8 @@ impl fmt::Display for MapSource {
     }
 }
 
-/// Reads the addresses of an engine's servers. The field for the line holds a position in the text until the complete text has
-/// been read.
+/// Reads the addresses of an engine's servers. Until the complete settings file has been read, the field `line` holds a position
+/// in the text instead of a line number.
 pub(in crate::config) fn addresses(value: &Value<'_>, table: &mut DatabaseTable) {
     let items = value.items();
     if items.is_empty() {

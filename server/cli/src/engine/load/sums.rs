@@ -1,4 +1,4 @@
-//! Counts the records of a load, and reports the counts.
+//! Counts the records in a load, and reports the counts.
 
 use std::fmt;
 use std::path::Path;
@@ -15,7 +15,7 @@ const MOST_NAMED: u64 = 100;
 /// The number of records after which the progress is reported if there is no progress line.
 const REPORTED: u64 = 50_000;
 
-/// The numbers of records by result.
+/// The number of records with each result.
 #[derive(Debug, Default)]
 pub(super) struct LoadSums {
     /// The number of records that were stored or deleted.

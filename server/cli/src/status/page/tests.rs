@@ -82,7 +82,7 @@ fn engine(servers: &[&str]) -> Arc<ClusterDatabase> {
     Arc::new(ClusterDatabase::new(options, layout).expect("no certificates"))
 }
 
-/// The numbers of records of all databases belong to one family of samples. The number for a database in an engine is included
+/// The numbers of records in all databases belong to one family of samples. The number for a database in an engine is included
 /// once it is known.
 #[tokio::test]
 async fn audit_records_in_search_engines_are_counted() {
