@@ -1,4 +1,4 @@
-//! An answer of a search engine to a [`Plan`](super::plan::Plan).
+//! A search engine's answer to a [`Plan`](super::plan::Plan).
 
 use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_server::{Diagnostic, diagnostic};
@@ -6,7 +6,7 @@ use z3950_server::{Diagnostic, diagnostic};
 use super::link::Failure;
 use super::records::HeldRecord;
 
-/// The answer to a plan. `I` is the type of the identifiers of records.
+/// The answer to a plan. `I` is the type of record identifiers.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct EngineAnswer<I> {
     /// The number of records found.
@@ -15,17 +15,17 @@ pub(super) struct EngineAnswer<I> {
     pub(super) is_exact: bool,
     /// The reason why records may be missing; `None` if all parts of the index were searched.
     pub(super) missing: Option<String>,
-    /// The records of the page.
+    /// The records on the page.
     pub(super) hits: Vec<Hit<I>>,
     /// The index to which the records belong; `None` if there are no records, or the engine does not name the index.
     pub(super) index: Option<String>,
     /// The terms of each facet.
     pub(super) facets: Vec<FacetCounts>,
-    /// The number of records of each clause that was counted separately.
+    /// The number of records that match each clause that was counted separately.
     pub(super) counts: Vec<usize>,
 }
 
-/// A record of an answer.
+/// A record in an answer.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Hit<I> {
     pub(super) id: I,

@@ -1,4 +1,4 @@
-//! Helpers for tests that use a database in front of a fake server, and answers of fake OpenSearch nodes.
+//! Helpers for tests that use a database in front of a fake server, and answers from fake OpenSearch nodes.
 
 use serde_json::{Value, json};
 use z3950_asn1::apdu::DatabaseName;
@@ -82,7 +82,7 @@ pub(super) fn record(number: usize) -> Vec<u8> {
     iso2709::encode(&record).expect("octets")
 }
 
-/// Returns an answer of OpenSearch with this total number of records, which contains the records in `hits`.
+/// Returns an OpenSearch answer with this total number of records, which contains the records in `hits`.
 pub(super) fn answer(total: usize, hits: impl Iterator<Item = Value>) -> Value {
     json!({
         "timed_out": false,
@@ -102,7 +102,7 @@ pub(super) fn changed(mut answer: Value, changes: &[(&str, Value)]) -> FakeAnswe
     FakeAnswer::Json(200, answer)
 }
 
-/// Returns an error response of OpenSearch.
+/// Returns an error response from OpenSearch.
 pub(super) fn refused(status: u16, kind: &str, reason: &str) -> FakeAnswer {
     let error = json!({ "root_cause": [{ "type": kind, "reason": reason }], "type": kind });
     FakeAnswer::Json(status, json!({ "error": error, "status": status }))

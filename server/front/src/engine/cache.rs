@@ -7,14 +7,14 @@ use z3950_server::lock;
 
 use super::records::HeldRecord;
 
-/// The maximum size of the record cache of a database, in octets.
+/// The maximum size of a database's record cache, in octets.
 const CACHE_OCTETS: usize = 16 << 20;
 
 /// The place of a record: the number of its result set, and its position in the set.
 pub(super) type CachePlace = (u64, u32);
 
-/// A cache for the records of all result sets of a database, with a maximum size in octets; the oldest records
-/// are dropped first.
+/// A cache for the records in all result sets of a database, with a maximum size in octets; the oldest records are
+/// dropped first.
 #[derive(Debug)]
 pub(super) struct RecordCache {
     most: usize,

@@ -62,9 +62,9 @@ pub(super) trait Leaf: Clone + Send + Sync + 'static {
 pub(super) const MOST_LEAVES: usize = 1_000;
 /// The maximum number of levels in a query: an engine that has to recurse much deeper overflows its stack.
 pub(super) const MOST_LEVELS: usize = 30;
-/// The maximum number of operators of a query.
+/// The maximum number of operators in a query.
 pub(super) const MOST_OPERATORS: usize = 20_000;
-/// The maximum number of leaves of all operands together, before leaves with terms of the same index are joined.
+/// The maximum number of leaves in all operands together, before leaves with terms in the same index are joined.
 const MOST_OPERAND_LEAVES: usize = 65_536;
 
 impl<L: Leaf> Clause<L> {
@@ -132,7 +132,7 @@ impl<L: Leaf> Clause<L> {
         }
     }
 
-    /// Calls a function with each leaf, from the left.
+    /// Calls a function with each leaf, from left to right.
     pub(super) fn each_leaf<'c>(&'c self, visit: &mut dyn FnMut(&'c L)) {
         match self {
             Self::Everything | Self::Nothing => {}
@@ -245,7 +245,7 @@ impl Size {
 pub(super) struct Translated<L> {
     /// The condition on the records that the query finds.
     pub(super) clause: Clause<L>,
-    /// The terms of the query from the left, each with its own clause; empty if they were not requested.
+    /// The terms of the query from left to right, each with its own clause; empty if they were not requested.
     pub(super) terms: Vec<(AttributesPlusTerm, Clause<L>)>,
 }
 
@@ -275,7 +275,7 @@ pub(super) trait TermReader {
     /// Returns the profile, which determines the parts of queries that are supported.
     fn profile(&self) -> &Profile;
 
-    /// Returns the clause of a term.
+    /// Returns the clause for a term.
     ///
     /// # Errors
     /// The diagnostic for the first attribute that the index does not support, or for a term that does not match its
@@ -298,13 +298,13 @@ pub(super) trait TermReader {
     ) -> Result<Found<Self::Leaf, Self::Places>, Diagnostic>;
 }
 
-/// A function that returns the clause of an earlier result set by its name, or the diagnostic if there is none.
+/// A function that returns the clause for an earlier result set by its name, or the diagnostic if there is none.
 pub(super) type ClauseOfSet<'a, L> = dyn Fn(&[u8]) -> Result<Clause<L>, Diagnostic> + 'a;
 
-/// Translates a query. `result_set` returns the clause of an earlier result set.
+/// Translates a query. `result_set` returns the clause for an earlier result set.
 ///
 /// # Errors
-/// The diagnostic for the first unsupported part of the query, from the left; condition 31 for a query that is too
+/// The diagnostic for the first unsupported part of the query, from left to right; condition 31 for a query that is too
 /// large or too deep; condition 6 for too many operators.
 pub(super) fn translate<R: TermReader>(
     reader: &R,

@@ -22,15 +22,15 @@ fn facet_name(place: usize) -> String {
     format!("facet-{place}")
 }
 
-/// The maximum number of octets of a record's place, and of a term in a facet or scan. Each of them has at most 8,000
+/// The maximum number of octets in a record's place, and in a term in a facet or scan. Each of them has at most 8,000
 /// octets before it is written as JSON.
 pub(super) const TERM_OCTETS: usize = 50_000;
-/// The maximum number of octets of an answer without records and terms.
+/// The maximum number of octets in an answer without records and terms.
 pub(super) const ANSWER_OCTETS: usize = 64 * 1024;
-/// The maximum number of octets of any answer.
+/// The maximum number of octets in any answer.
 pub(super) const MOST_ANSWER_OCTETS: usize = 64 << 20;
 
-/// Returns the maximum number of octets of the answer to a plan, given the maximum size of a record.
+/// Returns the maximum number of octets in the answer to a plan, given the maximum size of a record.
 pub(super) fn limit<L: Leaf>(plan: &Plan<'_, L>, record: usize) -> usize {
     let of_row = if plan.page.with_records {
         record
@@ -126,7 +126,7 @@ pub(super) fn missing(answer: &Value) -> Result<Option<String>, AskError> {
     })
 }
 
-/// Returns the records of an answer, and the index to which they belong; `None` if there are no records.
+/// Returns the records in an answer, and the index to which they belong; `None` if there are no records.
 ///
 /// # Errors
 /// Fails if the answer does not have records, or they belong to several indexes.
@@ -141,7 +141,7 @@ fn hits(answer: &Value) -> Result<(&[Value], Option<String>), AskError> {
     Ok((hits, index))
 }
 
-/// Returns the total of an answer, and whether it is exact.
+/// Returns the total in an answer, and whether it is exact.
 pub(super) fn total(answer: &Value) -> (usize, bool) {
     let total = answer.pointer("/hits/total");
     // Before Elasticsearch 7, the total is a plain number, and always exact.
@@ -153,7 +153,7 @@ pub(super) fn total(answer: &Value) -> (usize, bool) {
     (value.unwrap_or_default(), is_exact)
 }
 
-/// Returns the number of records of each filter of an aggregation.
+/// Returns the number of records for each filter in an aggregation.
 ///
 /// # Errors
 /// Fails if the aggregation is missing.
@@ -196,7 +196,7 @@ impl ReadTerms {
     }
 }
 
-/// Parses the terms of a list.
+/// Parses the terms in a list.
 ///
 /// # Errors
 /// See [`AskError`].

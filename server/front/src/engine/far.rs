@@ -1,5 +1,5 @@
-//! Retrieves records of large sets at positions so high that engines do not count up to them. The records are found either
-//! after a record that was presented before, or by their numbers if the set is ordered by numbers.
+//! Retrieves records from large sets at positions so high that engines do not count up to them. The records are found
+//! either after a record that was presented before, or by their numbers if the set is ordered by numbers.
 
 use z3950_server::Diagnostic;
 
@@ -15,7 +15,7 @@ const MOST_GUESSES: usize = 64;
 type Counted = (u64, usize);
 
 impl<D: EngineDatabase> Pages<'_, D> {
-    /// Returns the records of the set from a position that is beyond the window.
+    /// Returns the records in the set from a position that is beyond the window.
     ///
     /// # Errors
     /// Fails with condition 13 if no presented record is near, and the set is not ordered by numbers.

@@ -32,7 +32,7 @@ pub(super) struct DatabaseHealth {
     records: Mutex<RecordCount>,
 }
 
-/// The number of records of a database.
+/// The number of records in a database.
 #[derive(Debug, Default)]
 struct RecordCount {
     /// The time of the last count; `None` before the first one.

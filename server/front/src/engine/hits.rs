@@ -1,6 +1,6 @@
-//! Result sets of an engine, each stored as a clause, an order and a count. Pages are fetched when they are
-//! presented; a small set then keeps the identifiers of its records, so that their positions do not change when
-//! records are added or deleted.
+//! Result sets from an engine, each stored as a clause, an order and a count. Pages are fetched when they are presented; a
+//! small set then keeps the identifiers of its records, so that their positions do not change when records are added or
+//! deleted.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -33,7 +33,7 @@ pub(super) struct ResultSets {
 }
 
 impl ResultSets {
-    /// Creates the result set of an answer.
+    /// Creates the result set for an answer.
     pub(super) fn add<L: Leaf>(
         &self,
         clause: Clause<L>,
@@ -61,16 +61,16 @@ impl ResultSets {
     }
 }
 
-/// A result set of an engine.
+/// A result set from an engine.
 pub(super) struct EngineHits<L: Leaf> {
     origin: Arc<()>,
     /// The unique number of the set within the database.
     pub(super) number: u64,
     pub(super) clause: Clause<L>,
-    /// The order; empty for the order of identifiers.
+    /// The order; empty to order the records by identifier.
     pub(super) order: Box<[OrderBy<L::SortKey>]>,
     pub(super) count: usize,
-    /// The index of the records, which may have been replaced since; `None` if it is not known.
+    /// The index that contains the records, which may have been replaced since; `None` if it is not known.
     pub(super) index: Option<String>,
     /// Whether all parts of the index were searched.
     pub(super) is_whole: bool,
@@ -131,7 +131,7 @@ impl<L: Leaf> EngineHits<L> {
     }
 }
 
-/// The maximum number of positions of a list.
+/// The maximum number of positions in a list.
 const MOST_POSITIONS: usize = u32::MAX as usize;
 
 impl<L: Leaf> HitList for EngineHits<L> {

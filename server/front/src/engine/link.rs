@@ -82,7 +82,7 @@ pub(crate) struct Draft {
     pub(crate) path: String,
     pub(crate) content_type: &'static str,
     pub(crate) body: Bytes,
-    /// The maximum number of octets of the answer.
+    /// The maximum number of octets in the answer.
     pub(crate) limit: usize,
     /// The maximum time to wait for the answer, if it differs from the time for all requests.
     pub(crate) time: Option<Duration>,
@@ -120,12 +120,12 @@ impl Draft {
     }
 }
 
-/// The kind of an error by which an index, or the whole cluster, refuses changes.
+/// The kind of error with which an index, or the whole cluster, refuses changes.
 pub(crate) const BLOCK: &str = "cluster_block_exception";
 
 /// The maximum time to wait for a change, which has to reach the whole cluster.
 pub(crate) const CHANGE_TIME: Duration = Duration::from_secs(120);
-/// The maximum number of octets of the answer to a change.
+/// The maximum number of octets in the answer to a change.
 const MOST_CHANGED: usize = 1 << 20;
 
 /// A link to the servers of a cluster.
@@ -138,8 +138,8 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    /// Creates a link with the servers at these addresses. It has at most `connections` connections to each server, and waits at
-    /// most `time` for an answer. It does not connect yet.
+    /// Creates a link to the servers at these addresses. It has at most `connections` connections to each server, and waits at most
+    /// `time` for an answer. It does not connect yet.
     ///
     /// # Errors
     /// Fails if the certificates to trust cannot be used.
@@ -166,7 +166,7 @@ impl Link {
         })
     }
 
-    /// Creates a link without credentials and with the certificates of the system.
+    /// Creates a link without credentials and with the system's certificates.
     #[cfg(test)]
     pub(crate) fn new(addresses: &[ClusterAddress], connections: usize, time: Duration) -> Self {
         let access = ClusterAccess::default();
@@ -393,7 +393,7 @@ fn answers_of(mut answer: Value, searches: usize) -> Result<Vec<Value>, Failure>
 /// The maximum number of characters that are kept of a server's error message.
 const MOST_WORDS: usize = 300;
 
-/// Returns the failure of a request that a server refused, with the details from its answer.
+/// Returns the failure for a request that a server refused, with the details from its answer.
 fn refused(place: String, status: u16, answer: &Value, retry_after: Option<Duration>) -> Failure {
     let error = answer.get("error").unwrap_or(&Value::Null);
     // The root cause quotes a shard; the causes above it only say that all shards failed.
@@ -450,7 +450,7 @@ fn lost_a_node(answer: &Value) -> bool {
     })
 }
 
-/// The kinds of failures of shards whose node was lost.
+/// The kinds of failures for shards whose node was lost.
 const LOST_NODE: [&str; 4] = [
     "node_disconnected_exception",
     "node_not_connected_exception",

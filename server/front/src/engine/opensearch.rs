@@ -1,5 +1,5 @@
-//! A database in an index of OpenSearch that this server creates and fills: type-1 queries become clauses, and
-//! clauses become JSON.
+//! A database in an OpenSearch index that this server creates and fills: type-1 queries become clauses, and clauses
+//! become JSON.
 //!
 //! ```text
 //!  search ─▶ clause ─▶ plan ─▶ request ─▶ link ─▶ a node of the cluster
@@ -33,8 +33,7 @@ pub use super::link::address::{
     ClusterAccess, ClusterAddress, ClusterAddressError, ClusterCredentials, ClusterCredentialsError,
 };
 
-/// The options of a database in an index of OpenSearch: its name, the location of its records, and the time
-/// limits.
+/// The options of a database in an OpenSearch index: its name, the location of its records, and the time limits.
 pub type ClusterOptions = super::EngineOptions;
 
 #[cfg(test)]

@@ -30,9 +30,9 @@ pub struct EngineOptions {
     pub replicas: u32,
     /// The maximum time to wait for an answer; 10 s by default.
     pub answer_time: Duration,
-    /// The maximum number of connections with each server; 16 by default.
+    /// The maximum number of connections to each server; 16 by default.
     pub connections: usize,
-    /// Whether a search fails if a part of the index is missing; otherwise, it finds the records of the other parts.
+    /// Whether a search fails if a part of the index is missing; otherwise, it finds the records in the other parts.
     pub strict: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The records of a response, which are fetched together and converted to the requested syntax.
+//! The records in a response, which are fetched together and converted to the requested syntax.
 
 use std::sync::Arc;
 
@@ -15,15 +15,15 @@ use super::search::{AnswerOf, EngineDatabase};
 
 /// The number of records that are fetched at once if the records returned with the search are short.
 const SHORT_AT_ONCE: usize = 250;
-/// The maximum number of octets of a short record.
+/// The maximum number of octets in a short record.
 const SHORT_OCTETS: usize = 16 << 10;
-/// If the records of a response have more octets than this, the remaining records are fetched one by one, because few
-/// responses are large enough for them.
+/// If the records in a response have more octets than this, the remaining records are fetched one by one, because few responses
+/// are large enough for them.
 const MOST_FETCHED: usize = 4 << 20;
 /// The position up to which engines count very quickly; beyond it, each page takes longer than the previous one.
 const NEAR: usize = 1_000;
 
-/// Fetches the records of a response that are not cached.
+/// Fetches the records in a response that are not cached.
 ///
 /// # Errors
 /// See [`Pages::at`].
@@ -61,7 +61,7 @@ pub(super) async fn fetch<D: EngineDatabase>(
     Ok(())
 }
 
-/// Returns a record of a response, in the syntax that the client wants.
+/// Returns a record in a response, in the syntax that the client wants.
 ///
 /// # Errors
 /// See [`Pages::at`].
@@ -107,9 +107,9 @@ impl<'a, D: EngineDatabase> Pages<'a, D> {
     /// the engine does not return.
     ///
     /// # Errors
-    /// Fails with condition 13 for a position that cannot be reached, with 14 if the engine does not answer, with 27 if
-    /// records were added or deleted before the records of a small set were known, or with 109 if the answer comes from
-    /// different parts of the index than the answer to the search.
+    /// Fails with condition 13 for a position that cannot be reached, with 14 if the engine does not answer, with 27 if records
+    /// were added or deleted before the identifiers of a small set's records had been read, or with 109 if the answer comes
+    /// from different parts of the index than the answer to the search.
     async fn at(&self, positions: &[u32]) -> Result<Vec<Option<HeldRecord>>, Diagnostic> {
         let mut page = if self.hits.is_small() {
             let ids = self.ids().await?;
@@ -165,7 +165,7 @@ impl<'a, D: EngineDatabase> Pages<'a, D> {
         Ok(ids.iter().map(&mut take).collect())
     }
 
-    /// Returns the records of a large set from a position on.
+    /// Returns the records of a large set from a position onwards.
     async fn by_position(
         &self,
         start: usize,
@@ -206,7 +206,7 @@ impl<'a, D: EngineDatabase> Pages<'a, D> {
         answer.map_err(|error| presenting(self.database.failure(&error)))
     }
 
-    /// Requests records of the set in the given order.
+    /// Requests records from the set in the given order.
     pub(super) async fn in_order(
         &self,
         order: &[OrderBy<<D::Leaf as Leaf>::SortKey>],

@@ -1,4 +1,4 @@
-//! The records of an engine, in the formats in which programs store them.
+//! The records in an engine, in the formats in which programs store them.
 //!
 //! | form | kept by |
 //! |---|---|
@@ -6,7 +6,7 @@
 //! | MARC-in-JSON, as an object | Koha |
 //! | MARCXML, alone or in a collection | Koha, VuFind, Blacklight |
 //! | ISO 2709, also with `#29;`, `#30;` and `#31;` for its separators | VuFind |
-//! | MARC-in-JSON, as a text | VuFind |
+//! | MARC-in-JSON, as text | VuFind |
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -34,13 +34,13 @@ pub(super) enum HeldRecord {
     Unreadable(&'static str),
 }
 
-/// The strings that VuFind's indexers write for the separators of records, fields and subfields in ISO 2709 if an
-/// index does not allow control characters.
+/// The strings that VuFind's indexers write for the ISO 2709 record, field and subfield separators if an index does not
+/// allow control characters.
 const WRITTEN_SEPARATORS: [(&str, &str); 3] =
     [("#29;", "\u{1d}"), ("#30;", "\u{1e}"), ("#31;", "\u{1f}")];
 
 impl HeldRecord {
-    /// Parses a text, which may have any of the formats.
+    /// Parses text, which may have any of the formats.
     pub(super) fn of_text(text: &str) -> Self {
         let start = text.trim_start_matches('\u{feff}').trim_start();
         if start.starts_with('<') {
@@ -93,8 +93,8 @@ impl HeldRecord {
     /// Converts the record.
     ///
     /// # Errors
-    /// Fails with condition 238 if the record is not available in the syntax, or with condition 14 if it cannot be read
-    /// or converted.
+    /// Fails with condition 238 if the record is not available in the requested syntax, or with condition 14 if it
+    /// cannot be read or converted.
     pub(super) fn converted(
         &self,
         composition: &Composition,

@@ -22,9 +22,9 @@ use super::plan::{FacetOf, Page, Plan};
 pub(super) const FIRST_RECORDS: usize = 10;
 /// The maximum number of records that are fetched with a search.
 const MOST_FIRST_RECORDS: usize = 100;
-/// The maximum number of terms of a facet.
+/// The maximum number of terms in a facet.
 const MOST_FACET_TERMS: usize = 1_000;
-/// The maximum number of terms of a facet, including skipped terms.
+/// The maximum number of terms in a facet, including skipped terms.
 const MOST_COUNTED: usize = 10_000;
 /// The remark for the user if counts may be too low.
 const ESTIMATE: &str = "the counts of facets are estimates";
@@ -45,7 +45,7 @@ pub(super) trait IndexReader: TermReader + Send + Sync {
         with_case: bool,
     ) -> Result<(<Self::Leaf as Leaf>::SortKey, Self::Leaf), Diagnostic>;
 
-    /// Converts a text to the form of the values of a sort key.
+    /// Converts text to the form in which a sort key's values are stored.
     fn sort_value(&self, key: &<Self::Leaf as Leaf>::SortKey, text: &str) -> String;
 }
 
@@ -74,7 +74,7 @@ pub(super) trait EngineDatabase: Sync + Sized {
     /// Fails with condition 109 if the index cannot be used.
     fn reader(&self) -> impl Future<Output = Result<Arc<Self::Reader>, Diagnostic>> + Send;
 
-    /// Carries out a plan, in the index of an earlier answer if its name is given.
+    /// Carries out a plan. If `index` names the index that an earlier answer came from, the plan is carried out in that index.
     ///
     /// # Errors
     /// See [`AskError`].
@@ -95,7 +95,7 @@ pub(super) trait EngineDatabase: Sync + Sized {
         pages: &Pages<'_, Self>,
     ) -> impl Future<Output = Result<Option<u64>, Diagnostic>> + Send;
 
-    /// Returns whether the index has changed. `index` is the index of the records of an answer, if there are any.
+    /// Returns whether the index has changed. `index` is the index of the records in an answer, if there are any.
     ///
     /// # Errors
     /// Fails with condition 109 if the index can no longer be used.
@@ -148,12 +148,12 @@ pub(super) trait EngineDatabase: Sync + Sized {
     }
 }
 
-/// A record of a database's answer.
+/// A record in a database's answer.
 pub(super) type HitOf<D> = Hit<<<D as EngineDatabase>::Leaf as Leaf>::Id>;
 /// A database's answer.
 pub(super) type AnswerOf<D> = EngineAnswer<<<D as EngineDatabase>::Leaf as Leaf>::Id>;
 
-/// Returns the clause of a query without earlier result sets.
+/// Returns the clause for a query without earlier result sets.
 ///
 /// # Errors
 /// The diagnostic for the first unsupported part of the query.

@@ -54,7 +54,7 @@ pub(super) async fn sorted<D: EngineDatabase>(
     }
 }
 
-/// Converts a sort key of a request to a sort key of the engine.
+/// Converts a sort key in a request to a sort key for the engine.
 async fn order_of<D: EngineDatabase>(
     database: &D,
     reader: &D::Reader,

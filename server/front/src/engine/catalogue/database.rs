@@ -143,8 +143,8 @@ impl CatalogueDatabase {
         }
     }
 
-    /// Returns the search for the first records of a query as it is sent to the engine, but without asking the engine
-    /// how it folds words.
+    /// Returns the search for the first records that a query finds, as it is sent to the engine, but without asking the
+    /// engine how it folds words.
     ///
     /// # Errors
     /// The diagnostic for the first unsupported part of the query.

@@ -1,5 +1,4 @@
-//! The languages of the engines of catalogues. A dialect converts plans to read-only requests, and responses to
-//! answers.
+//! The languages of catalogue engines. A dialect converts plans to read-only requests, and responses to answers.
 
 use std::time::Duration;
 
@@ -53,7 +52,7 @@ impl Dialect {
         }
     }
 
-    /// Carries out a plan: requests the records of a page, the total number of records, facets and separate counts. Hidden
+    /// Carries out a plan: requests the records on a page, the total number of records, facets and separate counts. Hidden
     /// records are left out of all of these.
     ///
     /// # Errors
@@ -70,12 +69,12 @@ impl Dialect {
     pub(super) fn is_in_doubt(&self, index: Option<&str>) -> bool {
         match self {
             Self::Koha(koha) => koha.is_in_doubt(index),
-            // Listing the fields of Solr takes many requests, so Solr is not asked again for each answer.
+            // Listing Solr's fields takes many requests, so Solr is not asked again for each answer.
             Self::Solr(_) => false,
         }
     }
 
-    /// Lists values of a field around a start, each with its number of records that are not hidden.
+    /// Lists values in a field around a start, each with its number of records that are not hidden.
     ///
     /// # Errors
     /// See [`AskError`].
@@ -91,7 +90,7 @@ impl Dialect {
         }
     }
 
-    /// Returns the search of a plan as it is sent to the engine, without asking the engine how it folds words.
+    /// Returns the search for a plan as it is sent to the engine, without asking the engine how it folds words.
     ///
     /// # Errors
     /// Fails if the engine cannot carry out the plan.

@@ -1,4 +1,4 @@
-//! Errors of catalogues.
+//! Errors from catalogues.
 
 use super::map::CatalogueEngine;
 use super::offer::FieldsError;
@@ -20,10 +20,10 @@ pub enum CatalogueError {
     /// The engine refuses a request.
     #[error("the search engine refuses: {0}")]
     Refused(String),
-    /// The answer is not from the engine of the map.
+    /// The answer is not from the engine for which the map is written.
     #[error("the answers of the search engine cannot be understood: {0}")]
     Malformed(String),
-    /// The name is an alias of several indexes, in which different records have the same numbers.
+    /// The name is an alias for several indexes, in which different records have the same numbers.
     #[error("{index} is an alias of {indexes} indexes; name one of them")]
     Several {
         /// The name of the alias.

@@ -2,8 +2,7 @@
 //! be built from single words (for masks, edges and distances), the engine is first asked how it folds them, unless the result is
 //! known: all of Koha's analyzers fold ASCII letters and digits in the same way.
 //!
-//! A value of the index is a subfield, or several subfields joined by Koha; the engine cannot distinguish fields from
-//! subfields.
+//! A value in the index is a subfield, or several subfields joined by Koha; the engine cannot distinguish fields from subfields.
 
 mod analysis;
 mod mapping;
@@ -32,13 +31,13 @@ use crate::engine::link::reading::{ReadLink, Reading};
 
 /// The maximum position of a record that a page can contain (`index.max_result_window`).
 pub(super) const WINDOW: usize = 10_000;
-/// The maximum number of octets of a mapping.
+/// The maximum number of octets in a mapping.
 const MOST_MAPPING: usize = 16 << 20;
-/// The maximum number of octets of a record in an answer, unless the complete answer would exceed
+/// The maximum number of octets in a record in an answer, unless the complete answer would exceed
 /// [`elastic::MOST_ANSWER_OCTETS`]. Koha stores records that are too long for ISO 2709 as MARCXML.
 const RECORD_OCTETS: usize = 8 << 20;
 
-/// The dialect for an index of Koha.
+/// The dialect for a Koha index.
 #[derive(Debug)]
 pub(super) struct KohaDialect {
     pub(super) link: ReadLink,
@@ -47,8 +46,8 @@ pub(super) struct KohaDialect {
 }
 
 impl KohaDialect {
-    /// The word positions that an index of Koha supports. The next value of a field begins 101 positions after the
-    /// last word of the previous value.
+    /// The word positions that a Koha index supports. The next value of a field begins 101 positions after the last word of the
+    /// previous value.
     pub(super) const SKILLS: Skills = Skills {
         farthest: 100,
         gaps: true,

@@ -12,7 +12,7 @@ use super::offer::Point;
 use crate::engine::clause::Leaf;
 use crate::engine::clause::spans::{self, SpanWords};
 
-/// A condition on a record of a catalogue.
+/// A condition on a record in a catalogue.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::engine) struct CatalogueLeaf {
     /// The index. It remains the same object if the offer is replaced by a newer one.
@@ -29,10 +29,10 @@ pub(super) enum Wanted {
     Sortable,
     /// The record has one of these identifiers.
     Identifiers(Arc<[String]>),
-    /// The record has all of these words, or any of them, at any positions of any fields: roles `Words` and, for
+    /// The record has all of these words, or any of them, at any positions in any fields: roles `Words` and, for
     /// masks, `Masks`.
     Words { words: Vec<Word>, all: bool },
-    /// The record has words at these positions of one value: roles `Words`, `Masks`, and for edges `Whole` and
+    /// The record has words at these positions in one value: roles `Words`, `Masks`, and for edges `Whole` and
     /// `First`.
     Spans(Spans),
     /// The record has one of these complete numbers or codes: role `Keys` or, if the index does not have it, `Words`.
@@ -50,7 +50,7 @@ pub(super) enum Wanted {
     Dates(TextRange),
 }
 
-/// Words at positions of a value: phrases, and phrases near each other.
+/// Words at positions in a value: phrases, and phrases near each other.
 pub(super) type Spans = spans::Spans<Placed>;
 /// A phrase in an index of a catalogue.
 pub(super) type Phrase = spans::Phrase<Placed>;
@@ -68,7 +68,7 @@ pub(in crate::engine) struct Placed {
     pub(super) last: bool,
 }
 
-/// The text between two spaces of a term. The engine may split it into several words.
+/// The text between two spaces in a term. The engine may split it into several words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Word(pub(super) Vec<WordPart>);
 
@@ -123,7 +123,7 @@ impl Placed {
     }
 }
 
-/// Returns words as one text, if none has masks.
+/// Returns words as one string, if none has masks.
 pub(super) fn text_of(words: &[Word]) -> Option<String> {
     let texts: Option<Vec<&str>> = words.iter().map(Word::exact).collect();
     Some(texts?.join(" "))

@@ -15,7 +15,7 @@ use crate::engine::link::address::{ClusterAccess, ClusterAddress};
 use crate::engine::link::reading::{ReadLink, Reading};
 use crate::engine::link::{Failure, shortened};
 
-/// The maximum number of octets of a server's description of itself.
+/// The maximum number of octets in a server's description of itself.
 const MOST_ABOUT: usize = 1 << 20;
 
 /// The result of examining an index.
@@ -44,7 +44,7 @@ pub struct FittingMap {
     pub records: Option<usize>,
     /// The indexes that are offered: their names, with the uses of their fields.
     pub offered: Vec<(String, Vec<&'static str>)>,
-    /// The number of indexes of the map that have fields.
+    /// The number of indexes in the map that have fields.
     pub indexes: usize,
     /// The fields that the index does not have.
     pub missing: Vec<MissingField>,

@@ -24,7 +24,7 @@ const SHIPPED: [(&str, &str); 3] = [
 pub enum CatalogueEngine {
     /// OpenSearch or Elasticsearch, with an index that Koha created.
     Koha,
-    /// Solr, with a core or collection of any program.
+    /// Solr, with a core or collection that any program created.
     Solr,
 }
 
@@ -53,21 +53,21 @@ pub struct CatalogueMap {
 /// The fields with the record and its identifier.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct RecordFields {
-    /// The field of the identifier. The name `_id` means the identifier of the document itself.
+    /// The field that contains the identifier. The name `_id` means the identifier of the document itself.
     pub(super) identifier: Field,
     /// The last sort field, which makes the order of records unique: no two records have the same value in it.
     pub(super) order: Field,
-    /// The field with whole numbers in the same order, if there is one. It is used to request records at high
-    /// positions.
+    /// The field of whole numbers, if there is one, that sorts the records in the same order as `order`. It is used to
+    /// request records at high positions.
     pub(super) number: Option<Field>,
-    /// The maximum position of a record that a page can contain, if the limit of the index differs from that of the
-    /// engine.
+    /// The maximum position of a record that a page can contain, if the index's limit differs from the engine's
+    /// default.
     pub(super) window: Option<usize>,
     /// The field that stores the record.
     pub(super) field: Field,
     /// The field with the format of the record, if there is one.
     pub(super) format: Option<Field>,
-    /// The field of a record that is a JSON object and not a string, if there is one.
+    /// The field for a record that is a JSON object and not a string, if there is one.
     pub(super) object: Option<Field>,
 }
 
@@ -87,7 +87,7 @@ pub(super) struct FieldValue {
     pub(super) value: String,
 }
 
-/// An index of the map: the attributes that select it, and the fields that answer them.
+/// An index in the map: the attributes that select it, and the fields that answer them.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct IndexFields {
     /// The name of the index, which is also its name in CQL.
@@ -97,7 +97,7 @@ pub(super) struct IndexFields {
     /// The Use values (Bib-1 type 1).
     pub(super) uses: Vec<i64>,
     pub(super) kind: Kind,
-    /// The fields of each role.
+    /// The fields for each role.
     pub(super) fields: BTreeMap<Role, Vec<Field>>,
     /// The codes that users enter, with the corresponding values in the engine.
     pub(super) table: Option<Arc<BTreeMap<String, String>>>,
@@ -334,9 +334,9 @@ impl IndexText {
 
 /// The separator between the names of a field in different versions of an index.
 const OR: char = '|';
-/// The maximum number of characters of a field's name.
+/// The maximum number of characters in a field's name.
 const MOST_NAME: usize = 200;
-/// The maximum number of indexes: the limit of a backend, without `docid` and `any`.
+/// The maximum number of indexes: the limit for a backend, without `docid` and `any`.
 const MOST_INDEXES: usize = 126;
 
 struct Reader<'t> {

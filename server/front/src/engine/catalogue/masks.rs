@@ -4,12 +4,13 @@ use z3950_server::memory::index_map::{ANY_NUMBER, AT_MOST_ONE, EXACTLY_ONE};
 
 use super::leaf::{Word, WordPart};
 
-/// Splits a text at spaces. The flags `left` and `right` say which ends are truncated: the ends of the whole text if
+/// Splits text at spaces. The flags `left` and `right` say which ends are truncated: the ends of the whole string if
 /// `in_order` is true, and otherwise the ends of every word.
 pub(super) fn open_words(text: &str, (left, right): (bool, bool), in_order: bool) -> Vec<Word> {
     let has_text = |word: &&str| word.chars().any(char::is_alphanumeric);
     let is_open = left || right;
-    // A word of only punctuation would become a mask that matches every word, so it is left out of a truncated term.
+    // A word that consists only of punctuation would become a mask that matches every word, so it is left out of a
+    // truncated term.
     let words = text
         .split_whitespace()
         .filter(|word| !is_open || has_text(word));
@@ -30,11 +31,11 @@ pub(super) fn open_word(text: String, left: bool, right: bool) -> Word {
     Word(parts.into_iter().flatten().collect())
 }
 
-/// Splits a text with placeholders into words; `None` if one of the words consists only of masks.
+/// Splits text with placeholders into words; `None` if one of the words consists only of masks.
 ///
-/// Unlike a text without masks, the text is also split at punctuation, because the engine never sees the whole text.
-/// Characters that the engine treats as parts of words (UAX #29) are kept: apostrophes, points, and commas between
-/// digits.
+/// Unlike text without masks, it is also split at punctuation, because the engine never sees the whole text.
+/// Characters that the engine treats as parts of words (UAX #29) are kept: apostrophes and full stops between
+/// letters, and commas between digits.
 pub(super) fn split_masked(text: &str) -> Option<Vec<Word>> {
     let characters: Vec<char> = text.chars().collect();
     let mut words = Vec::new();
@@ -74,7 +75,7 @@ fn is_mark(character: char) -> bool {
     unicode_normalization::char::is_combining_mark(character)
 }
 
-/// Parses a text with masks as a single word; returns `None` if it consists only of masks.
+/// Parses text with masks as a single word; returns `None` if it consists only of masks.
 pub(super) fn one_word(word: &str) -> Option<Word> {
     let mut parts: Vec<WordPart> = Vec::new();
     for character in word.chars() {

@@ -154,12 +154,12 @@ impl Point {
         }
     }
 
-    /// Returns the fields of a role; empty if the index cannot be used for it.
+    /// Returns the fields for a role; empty if the index cannot be used for it.
     pub(super) fn fields(&self, role: Role) -> &[String] {
         self.fields.get(&role).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the first field of a role.
+    /// Returns the first field for a role.
     pub(super) fn field(&self, role: Role) -> Option<&str> {
         self.fields(role).first().map(String::as_str)
     }
@@ -203,7 +203,7 @@ impl Comparison<'_> {
         chosen
     }
 
-    /// Returns the fields of records; the names of missing fields are empty.
+    /// Returns the fields that records are read from; the names of missing fields are empty.
     fn record(&mut self, record: &RecordFields) -> RecordPlace {
         let mut place = |role: &str, field: &Field, is: fn(Abilities) -> bool| {
             self.choose("", role, field, is).unwrap_or_default()
@@ -292,7 +292,7 @@ impl Offer {
                 points.push(Arc::new(point));
             }
         };
-        // The first two rows of access points are always these.
+        // The first two access points are always these.
         for (name, kind) in FIXED {
             let index = map.indexes.iter().find(|index| index.name == name);
             let point =

@@ -1,4 +1,4 @@
-//! Plans and answers of a catalogue, independently of the engine's language.
+//! Plans for a catalogue and its answers, independently of the engine's language.
 
 use super::leaf::CatalogueLeaf;
 pub(super) use crate::engine::answer::{AskError, TermsAnswer};
@@ -6,7 +6,7 @@ use crate::engine::answer::{EngineAnswer, Hit};
 use crate::engine::clause;
 use crate::engine::plan;
 
-/// A condition on records of a catalogue.
+/// A condition on records in a catalogue.
 pub(super) type Clause = clause::Clause<CatalogueLeaf>;
 /// The request to a catalogue. The dialect excludes hidden records.
 pub(super) type Plan<'a> = plan::Plan<'a, CatalogueLeaf>;
@@ -14,13 +14,13 @@ pub(super) type Plan<'a> = plan::Plan<'a, CatalogueLeaf>;
 pub(super) type OrderBy = plan::OrderBy<String>;
 /// A facet to count: a field.
 pub(super) type FacetOf = plan::FacetOf<String>;
-/// The answer of a catalogue.
+/// The answer from a catalogue.
 pub(super) type Answer = EngineAnswer<String>;
 
-/// A record of an answer, with the engine's identifier.
+/// A record in an answer, with the engine's identifier.
 pub(super) type CatalogueHit = Hit<String>;
 
-/// Terms to list: the values of a field around a start.
+/// Terms to list: the values in a field around a start.
 #[derive(Clone, Debug)]
 pub(super) struct TermsPlan<'a> {
     /// The field, which has the role [`Scan`](super::map::Role::Scan).

@@ -1,4 +1,4 @@
-//! Scan: complete values of an index around a start, as the engine lists them, each with its number of records
+//! Scan: complete values in an index around a start, as the engine lists them, each with its number of records
 //! (Z39.50-2003 §3.2.8.1).
 
 use z3950_asn1::bib1::attributes::{RELATION, RELATION_EQUAL, STRUCTURE, TRUNCATION};

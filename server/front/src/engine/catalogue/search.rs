@@ -1,4 +1,4 @@
-//! Searches, presents and sorts records of a catalogue with the code that all databases in engines share.
+//! Searches, presents and sorts records in a catalogue with the code that all databases in engines share.
 
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
-//! The index that VuFind, Blacklight or another program keeps in Solr. A client's text is either the value of one of our own
-//! parameters, which no parser of Solr reads, or is escaped character by character. Solr folds it in the same way as the records.
+//! The index that VuFind, Blacklight or another program keeps in Solr. A client's text is either passed as the value of one of
+//! our own parameters, which no Solr parser reads, or escaped character by character. Solr folds it in the same way as the
+//! records.
 //!
-//! The program that filled the index decided what a value of the index is; Solr cannot distinguish fields from
-//! subfields.
+//! The program that filled the index decided what a value in the index is; Solr cannot distinguish fields from subfields.
 
 mod analysis;
 mod fields;
@@ -29,19 +29,18 @@ use crate::engine::link::reading::{ReadLink, Reading};
 /// The maximum position of a record that a page can contain. Each shard sends the order of all records before the
 /// page.
 pub(super) const WINDOW: usize = 50_000;
-/// The maximum number of octets of a record in an answer.
+/// The maximum number of octets in a record in an answer.
 const RECORD_OCTETS: usize = 4 << 20;
-/// The maximum number of octets of a term in an answer: the limit of Lucene is 32,766 octets, each of which may be
-/// written as six.
+/// The maximum number of octets in a term in an answer: Lucene's limit is 32,766 octets, each of which may be written as six.
 const TERM_OCTETS: usize = 200_000;
-/// The maximum number of octets of an answer without records and terms.
+/// The maximum number of octets in an answer without records and terms.
 const ANSWER_OCTETS: usize = 64 * 1024;
-/// The maximum number of octets of any answer.
+/// The maximum number of octets in any answer.
 const MOST_ANSWER_OCTETS: usize = 64 << 20;
 /// The maximum number of requests for separate counts that are sent at once.
 const COUNTS_AT_ONCE: usize = 4;
 
-/// The dialect for a collection or core of Solr.
+/// The dialect for a Solr collection or core.
 #[derive(Debug)]
 pub(super) struct SolrDialect {
     pub(super) link: ReadLink,
@@ -143,7 +142,7 @@ impl SolrDialect {
     }
 }
 
-/// Returns the maximum number of octets of the answer to a plan.
+/// Returns the maximum number of octets in the answer to a plan.
 fn limit_of(plan: &Plan<'_>) -> usize {
     let of_row = if plan.page.with_records {
         RECORD_OCTETS

@@ -1,5 +1,5 @@
 //! Determines the meaning of a term with its attributes in a catalogue, if the fields of the index can express this
-//! meaning. Any other term is refused with the diagnostic of the unsupported attribute, and is never interpreted in a
+//! meaning. Any other term is refused with the diagnostic for the unsupported attribute, and is never interpreted in a
 //! different way (Z39.50-2003 Appendix ATR.1, conditions 113 to 126).
 //!
 //! The text of a term is split at spaces, and at punctuation if it has masks, but never folded: the engine folds it
@@ -30,7 +30,7 @@ use crate::engine::clause::{Found, TermReader};
 /// The word positions that an engine can express.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Skills {
-    /// The maximum distance of words; at higher distances, the engine would match words of different values.
+    /// The maximum distance between words; at higher distances, the engine would match words in different values.
     pub(super) farthest: u32,
     /// Whether words can be at an exact distance.
     pub(super) gaps: bool,
@@ -40,9 +40,9 @@ pub(super) struct Skills {
     pub(super) ends: bool,
 }
 
-/// The maximum number of words of a term.
+/// The maximum number of words in a term.
 const MOST_WORDS: usize = 256;
-/// The maximum number of octets of an identifier.
+/// The maximum number of octets in an identifier.
 const MOST_IDENTIFIER: usize = 512;
 
 /// The meaning of a term in an index.
@@ -273,7 +273,7 @@ impl Reading<'_, '_> {
         Ok((self.leaf(Wanted::Spans(spans.clone())), Some(spans)))
     }
 
-    /// Returns the diagnostic for an edge that the index does not support: the diagnostic of the attribute that
+    /// Returns the diagnostic for an edge that the index does not support: the diagnostic for the attribute that
     /// requires the edge.
     fn without_edges(&self, last: bool) -> Diagnostic {
         let value = |attribute_type| self.written.value(attribute_type);

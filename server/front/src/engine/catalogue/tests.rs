@@ -130,7 +130,7 @@ async fn an_index_is_compared_before_the_first_search() {
     assert_eq!(uses, [4, 12, 63, 1003, 1016, 1017, 1032, 1035, 1036]);
 }
 
-/// No request of a client makes the engine change anything.
+/// No client request makes the engine change anything.
 #[tokio::test]
 async fn nothing_is_written() {
     let node = FakeNode::start(|request| held(request, 2_000)).await;
@@ -225,14 +225,15 @@ async fn a_small_set_keeps_its_records() {
     let found = searched(&database, "@attr 1=4 war").await.expect("found");
     let next = presented(&database, &found.hits, &[20, 49]).await;
     assert_eq!(next, Ok(vec![Ok(20), Ok(49)]));
-    // The identifiers of the set are known now: new records do not move them, and a missing record is reported in its place.
+    // The identifiers of the set's records have been read: new records do not change their positions, and a missing record
+    // is reported in its place.
     *lock(&total) = 49;
     let again = presented(&database, &found.hits, &[30, 49]).await;
     assert_eq!(
         again,
         Ok(vec![Ok(30), Err(Condition::SYSTEM_ERROR_PRESENTING.0)])
     );
-    // Here, records are added before the identifiers of the set are known.
+    // Here, records are added before the identifiers of the result set's records have been read.
     let found = searched(&database, "@attr 1=4 war").await.expect("found");
     *lock(&total) = 52;
     let changed = presented(&database, &found.hits, &[30]).await;

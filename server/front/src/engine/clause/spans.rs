@@ -1,5 +1,5 @@
-//! Words at positions of an entry: phrases, and phrases near each other (Z39.50-2003 §3.7.2). The kind of index
-//! determines the type of the words.
+//! Words at positions in an entry: phrases, and phrases near each other (Z39.50-2003 §3.7.2). The kind of index determines the
+//! type of the words.
 
 use z3950_asn1::apdu::{KnownProximityUnit, ProximityOperator, ProximityUnitCode, RelationType};
 use z3950_asn1::bib1::diagnostics::Condition;
@@ -17,13 +17,13 @@ pub(in crate::engine) trait SpanWords: Clone {
     fn octets(&self) -> usize;
 }
 
-/// Words at positions of an entry.
+/// Words at positions in an entry.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::engine) enum Spans<W> {
     /// One of these phrases.
     Phrases(Vec<Phrase<W>>),
-    /// One phrase of `left` and one of `right`, at most `most` words apart; adjacent words are one word apart. The phrases do not
-    /// overlap.
+    /// One phrase from `left` and one from `right`, at most `most` words apart; adjacent words are one word apart. The phrases do
+    /// not overlap.
     Near {
         left: Vec<Phrase<W>>,
         right: Vec<Phrase<W>>,
@@ -94,7 +94,7 @@ impl<W: SpanWords> Spans<W> {
         }
     }
 
-    /// Calls a function with the words of each phrase, from the left.
+    /// Calls a function with the words of each phrase, from left to right.
     pub(in crate::engine) fn each_words<'s>(&'s self, visit: &mut dyn FnMut(&'s W)) {
         let (one, other) = match self {
             Self::Phrases(phrases) => (phrases.as_slice(), [].as_slice()),
@@ -134,7 +134,7 @@ impl<W: SpanWords> Spans<W> {
     }
 }
 
-/// Returns the number of words of a phrase.
+/// Returns the number of words in a phrase.
 fn words_of<W: SpanWords>(phrase: &[Part<W>]) -> usize {
     let words = phrase.iter().map(|part| match part {
         Part::Words(words) => words.count(),
@@ -253,11 +253,11 @@ pub(in crate::engine) fn near<L: Leaf, W: SpanWords>(
     })
 }
 
-/// The maximum distance of words in an index.
+/// The maximum distance between words in an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::engine) enum Farthest {
     /// No entry has more words than this, so a greater distance finds the same records.
     Entry(u32),
-    /// The engine would match words of different entries at higher distances, so these are refused.
+    /// The engine would match words in different entries at higher distances, so these are refused.
     Engine(u32),
 }

@@ -1,10 +1,10 @@
-//! Lists the terms around a start, which are read from the engine's dictionary of terms.
+//! Lists the terms around a start. They are read from the engine's dictionary of terms.
 
 use super::ReadTerms;
 use super::request::MOST_BUCKETS;
 use crate::engine::answer::{AskError, TermsAnswer};
 
-/// The terms of a field in order, each with its number of records.
+/// The terms in a field in order, each with its number of records.
 pub(in crate::engine) trait TermList: Sync {
     /// Reads at most `most` terms after a start, which is excluded. If `from` is given, reads terms before the start instead, the
     /// nearest first, from the records that have a term between `from` and the start.

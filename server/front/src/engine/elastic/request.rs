@@ -1,5 +1,5 @@
-//! Plans and clauses as searches of OpenSearch and Elasticsearch, in JSON, for any index. A client's text is always the value of
-//! a query that the engine does not parse.
+//! Plans and clauses as JSON searches for OpenSearch and Elasticsearch, for any index. A client's text is always the value of a
+//! query that the engine does not parse.
 
 use std::ops::Bound;
 use std::time::Duration;
@@ -12,32 +12,32 @@ use crate::engine::clause::spans::{Part, Phrase, Spans};
 use crate::engine::clause::{Clause, Leaf};
 use crate::engine::plan::{FacetOf, MissingValue, OrderBy, PageStart, Plan};
 
-/// The maximum number of buckets of an aggregation (`search.max_buckets` is 65,535 for a request).
+/// The maximum number of buckets in an aggregation (`search.max_buckets` is 65,535 for a request).
 pub(in crate::engine) const MOST_BUCKETS: usize = 10_000;
-/// The maximum number of buckets of all facets of a request.
+/// The maximum number of buckets in all facets of a request together.
 const MOST_BUCKETS_OF_ALL: usize = 60_000;
 
-/// The fields of an index, and the queries of its leaves.
+/// The fields of an index, and the queries for its leaves.
 pub(in crate::engine) trait Fields {
-    /// A condition on a record of the index.
+    /// A condition on a record in the index.
     type Leaf: Leaf;
 
-    /// Returns the query of a leaf.
+    /// Returns the query for a leaf.
     ///
     /// # Errors
     /// Fails if the engine does not support a pattern.
     fn leaf(&self, leaf: &Self::Leaf) -> Result<Value, Diagnostic>;
 
-    /// Returns the field of a sort key.
+    /// Returns the field for a sort key.
     fn sorted(&self, key: &<Self::Leaf as Leaf>::SortKey) -> String;
 
-    /// Returns the field of a facet.
+    /// Returns the field for a facet.
     fn counted(&self, terms: &<Self::Leaf as Leaf>::Counted) -> String;
 
     /// Returns the field that is the last sort key of every order; it has a different value in each record.
     fn last(&self) -> &str;
 
-    /// Returns the field of numbers by which records are ordered, if there is one.
+    /// Returns the field with the numbers by which records are ordered, if there is one.
     fn number(&self) -> Option<&str>;
 
     /// Returns the fields that make up a record.
@@ -47,7 +47,7 @@ pub(in crate::engine) trait Fields {
     fn visible(&self, found: Value) -> Value;
 }
 
-/// Returns the search of a plan.
+/// Returns the search for a plan.
 ///
 /// # Errors
 /// Fails if the engine does not support a pattern.
@@ -146,7 +146,7 @@ fn facet_of<F: Fields>(
     } })
 }
 
-/// A part of the terms of a field, in one direction from a start that is excluded.
+/// A part of the terms in a field, in one direction from a start that is excluded.
 pub(in crate::engine) struct TermsAfter<'a, L> {
     pub(in crate::engine) field: &'a str,
     /// The term after which the part begins, in the direction of reading; empty to begin with the first term in this direction.
@@ -162,7 +162,7 @@ pub(in crate::engine) struct TermsAfter<'a, L> {
     pub(in crate::engine) deadline: Duration,
 }
 
-/// Returns the search of the terms of a field.
+/// Returns the search for the terms in a field.
 ///
 /// # Errors
 /// Fails if the engine does not support a pattern.
@@ -193,7 +193,7 @@ pub(in crate::engine) fn terms<F: Fields>(
     }))
 }
 
-/// Returns the search that counts the records with a term of a field.
+/// Returns the search that counts the records that have a term in a field.
 ///
 /// # Errors
 /// Fails if the engine does not support a pattern.
@@ -217,7 +217,7 @@ fn visible<F: Fields>(fields: &F, clause: &Clause<F::Leaf>) -> Result<Value, Dia
     Ok(fields.visible(query(fields, clause)?))
 }
 
-/// Returns the query of a clause.
+/// Returns the query for a clause.
 ///
 /// # Errors
 /// Fails if the engine does not support a pattern.
@@ -262,7 +262,7 @@ pub(in crate::engine) fn any_of(mut queries: Vec<Value>) -> Value {
     }
 }
 
-/// Returns the query for the values of a field between bounds.
+/// Returns the query for the values in a field between bounds.
 pub(in crate::engine) fn range(field: &str, from: &Bound<String>, to: &Bound<String>) -> Value {
     let mut bounds = Map::new();
     for (bound, [included, excluded]) in [(from, ["gte", "gt"]), (to, ["lte", "lt"])] {
@@ -275,7 +275,7 @@ pub(in crate::engine) fn range(field: &str, from: &Bound<String>, to: &Bound<Str
     json!({ "range": { field: bounds } })
 }
 
-/// Returns the query for the terms of a field that match an expression.
+/// Returns the query for the terms in a field that match an expression.
 pub(in crate::engine) fn matching(field: &str, expression: &str) -> Value {
     json!({ "regexp": { field: { "value": expression, "flags": "NONE" } } })
 }
@@ -290,11 +290,11 @@ pub(in crate::engine) fn any_span(mut spans: Vec<Value>) -> Option<Value> {
     Some(json!({ "span_or": { "clauses": spans } }))
 }
 
-/// Returns the span query for words at positions of an entry; `None` if nothing remains of them after folding.
-/// `words` converts adjacent words, each to a span.
+/// Returns the span query for words at positions in an entry; `None` if nothing remains of them after folding. `words` converts
+/// adjacent words, each to a span.
 ///
 /// # Errors
-/// The errors of `words`.
+/// The errors from `words`.
 pub(in crate::engine) fn places<W>(
     field: &str,
     spans: &Spans<W>,

@@ -22,11 +22,11 @@ pub struct ClusterAddress {
     pub index: String,
 }
 
-/// The reason why a text is not the address of an index.
+/// The reason why a string is not the address of an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClusterAddressError {
-    /// The text does not have the form of an address.
+    /// The string does not have the form of an address.
     #[error("expected an address such as http://127.0.0.1:9200/books")]
     Malformed,
     /// The name of the index is not valid.
@@ -141,7 +141,7 @@ fn is_same_machine(one: &str, other: &str) -> bool {
     one.eq_ignore_ascii_case(other)
 }
 
-/// Returns the host and port of a text; an IPv6 address is in brackets.
+/// Returns the host and port in a string; an IPv6 address is in brackets.
 fn host_and_port(place: &str) -> Option<(String, u16)> {
     let (host, port) = place.rsplit_once(':')?;
     let port = port.parse().ok().filter(|port| *port != 0)?;
@@ -154,7 +154,7 @@ fn host_and_port(place: &str) -> Option<(String, u16)> {
     (!host.is_empty() && host.chars().all(is_host)).then(|| (host.to_owned(), port))
 }
 
-/// Returns whether a text can be the name of an index. The engine allows more, and refuses names that begin with `-` or `_`.
+/// Returns whether a string can be the name of an index. The engine allows more, and refuses names that begin with `-` or `_`.
 fn is_index(name: &str) -> bool {
     let is_part = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_".contains(c);
     name.len() <= 200
@@ -162,7 +162,7 @@ fn is_index(name: &str) -> bool {
         && name.starts_with(|c: char| c.is_ascii_alphanumeric())
 }
 
-/// Returns whether a text can be the path of an index or core of another program.
+/// Returns whether a string can be the path of an index or core that belongs to another program.
 fn is_path(path: &str) -> bool {
     let is_part = |part: &str| {
         let is_name = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
@@ -184,7 +184,7 @@ pub struct ClusterAccess {
 #[derive(Clone, PartialEq, Eq)]
 pub struct ClusterCredentials(HeaderValue);
 
-/// The error for a text that is not valid as a file of credentials. It does not contain the text, which is secret.
+/// The error for text that is not valid as the contents of a credentials file. It does not contain the text, which is secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected one line: NAME:PASSWORD, or ApiKey and the key")]
 pub struct ClusterCredentialsError;
@@ -192,7 +192,7 @@ pub struct ClusterCredentialsError;
 impl FromStr for ClusterCredentials {
     type Err = ClusterCredentialsError;
 
-    /// Parses the contents of a file of credentials: one line, `NAME:PASSWORD` or `ApiKey KEY`.
+    /// Parses the contents of a credentials file: one line, `NAME:PASSWORD` or `ApiKey KEY`.
     fn from_str(text: &str) -> Result<Self, ClusterCredentialsError> {
         let line = text.strip_suffix('\n').unwrap_or(text);
         let line = line.strip_suffix('\r').unwrap_or(line);

@@ -20,17 +20,17 @@ pub(crate) const FORM: &str = "application/x-www-form-urlencoded";
 pub(crate) enum Reading {
     /// The description of an OpenSearch or Elasticsearch server.
     About,
-    /// A search of OpenSearch or Elasticsearch.
+    /// A search in OpenSearch or Elasticsearch.
     Search,
     /// The fields of an index.
     Mapping,
-    /// The words into which an index splits a text.
+    /// The words into which an index splits a string.
     Analyze,
-    /// A search of Solr.
+    /// A search in Solr.
     SolrSelect,
     /// Terms of a field in Solr.
     SolrTerms,
-    /// The words into which fields of Solr fold a text.
+    /// The words into which Solr fields fold a string.
     SolrAnalysis,
     /// The schema of an index in Solr.
     SolrSchema,

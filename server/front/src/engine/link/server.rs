@@ -32,7 +32,7 @@ use crate::trouble::Trouble;
 pub(super) const PAUSE: Duration = Duration::from_secs(10);
 /// The maximum time to wait for a connection.
 const OPENING_TIME: Duration = Duration::from_secs(3);
-/// The maximum number of octets of an answer's head, and the size of the buffer of a connection.
+/// The maximum number of octets in an answer's head, and the size of a connection's buffer.
 const MOST_HEAD: usize = 64 << 10;
 const AGENT: &str = concat!("z3950d/", env!("CARGO_PKG_VERSION"));
 

@@ -177,7 +177,7 @@ async fn a_server_with_too_much_to_do_is_followed_by_one_other() {
     assert_eq!((retry_after, status), (Some(Duration::from_secs(7)), 429));
 }
 
-/// Returns the answer of a node while the shards of a lost node move to other nodes.
+/// Returns the answer from a node while the shards of a lost node move to other nodes.
 fn without_shards() -> Value {
     json!({
         "error": {
@@ -212,7 +212,7 @@ async fn a_search_that_no_shard_answers_goes_to_one_other_server() {
     assert_eq!((lost.asked().len(), last.asked().len()), (2, 2));
 }
 
-/// Returns an answer that lacks the records of a node that was lost during the search, or before it.
+/// Returns an answer that lacks the records from a node that was lost during the search, or before it.
 fn without_a_node(kind: &str) -> Value {
     json!({ "_shards": {
         "total": 3, "successful": 2, "failed": 1,
@@ -322,7 +322,7 @@ async fn a_server_that_is_killed_while_it_answers_is_followed_by_another() {
     assert_eq!(name(&link.ask(&change).await), "Ok");
 }
 
-/// The system may still accept connections for a moment for a program that is being killed.
+/// While a program is being killed, the system may briefly continue to accept connections for it.
 #[tokio::test]
 async fn a_server_that_accepts_connections_and_answers_none_is_followed_by_another() {
     let first = FakeNode::start(|_: &FakeRequest| FakeAnswer::Cut(Vec::new())).await;
@@ -354,7 +354,7 @@ async fn an_answer_that_is_late_or_slow_is_requested_once_more() {
     }
 }
 
-/// This failure says more than the failures of servers that were not reached.
+/// A failure from a server that was reached says more than failures to reach other servers.
 #[tokio::test]
 async fn audit_r_l1_the_failure_of_a_server_that_was_reached_is_reported() {
     let hanging = FakeNode::start(|_: &FakeRequest| FakeAnswer::Hang(Vec::new())).await;
@@ -495,7 +495,7 @@ async fn certificates_are_checked() {
     address.is_secure = true;
     let access = ClusterAccess::default();
     let link = Link::with_access(&[address], &access, 1, LONG);
-    // If the system has no trusted authorities, making the link already fails.
+    // If the system has no trusted authorities, creating the link already fails.
     if let Ok(link) = link {
         assert_eq!(name(&asked(&link).await), "Unreachable");
     }

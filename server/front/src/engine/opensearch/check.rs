@@ -6,7 +6,7 @@ use super::index::{ClusterIndex, IndexError, IndexState};
 use crate::engine::layout::EngineLayout;
 use crate::engine::link::{Draft, Failure, shortened};
 
-/// The maximum number of octets of a short answer.
+/// The maximum number of octets in a short answer.
 const MOST: usize = 1 << 20;
 
 /// A description of an index that matches the settings.
@@ -290,7 +290,7 @@ mod tests {
         }
     }
 
-    /// Returns the answers of a node with a valid index, some of which are replaced.
+    /// Returns the answers from a node with a valid index, some of which are replaced.
     fn answering(
         others: &[(&'static str, u16, Value)],
     ) -> impl Fn(&FakeRequest) -> FakeAnswer + Send + Sync + 'static {

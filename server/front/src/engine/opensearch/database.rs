@@ -1,4 +1,4 @@
-//! A database in an index of OpenSearch, as a backend.
+//! A database in an OpenSearch index, as a backend.
 
 use std::fmt;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ use crate::engine::plan::Page;
 use crate::engine::search::{self, EngineDatabase, clause_of};
 use crate::engine::{pages, sort};
 
-/// A database in an index of OpenSearch, as a backend. Connections are opened when they are first needed.
+/// A database in an OpenSearch index, as a backend. Connections are opened when they are first needed.
 pub struct ClusterDatabase {
     pub(super) options: ClusterOptions,
     pub(super) layout: Arc<EngineLayout>,
@@ -69,7 +69,7 @@ impl ClusterDatabase {
         })
     }
 
-    /// Returns the search for the first records of a query, in JSON as sent to the engine.
+    /// Returns the search for the first records that a query finds, in JSON as sent to the engine.
     ///
     /// # Errors
     /// The diagnostic for the first unsupported part of the query.

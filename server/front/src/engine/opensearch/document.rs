@@ -6,7 +6,7 @@
 //! | `_id` | the record's identifier, or a hash of it |
 //! | `number` | another hash of the identifier, which determines the order of records |
 //! | `record` | the record in ISO 2709, in base64 |
-//! | `k_NAME` | the keys of an index other than texts |
+//! | `k_NAME` | the keys of an index that is not a text index |
 //! | `t_NAME` | the words of a text index, one value for each entry, with the edges of subfields and of the entry |
 //! | `x_NAME` | the complete entries of a text index, if it has them |
 //! | `y_NAME` | the words of a text index |
@@ -30,21 +30,21 @@ pub(crate) const SUBFIELD_BEGIN: char = '\u{f800}';
 pub(crate) const SUBFIELD_END: char = '\u{f801}';
 /// The text before the first and after the last word of an entry.
 pub(crate) const ENTRY_EDGE: &str = "_";
-/// The number of positions between two entries of a field.
+/// The number of positions between two entries in a field.
 pub(crate) const ENTRY_GAP: u32 = 10_000;
-/// The maximum number of octets of a word, including the edges; the engine would split longer words.
+/// The maximum number of octets in a word, including the edges; the engine would split longer words.
 pub(crate) const MOST_WORD: usize = 7_990;
-/// The maximum number of octets of an entry, a key or a value to sort by; the engine refuses documents with terms of
+/// The maximum number of octets in an entry, a key or a value to sort by; the engine refuses documents with terms of
 /// more than 32,766.
 pub(crate) const MOST_ENTRY: usize = 8_000;
-/// The field with the order of records.
+/// The field that determines the order of records.
 pub(crate) const NUMBER: &str = "number";
 /// The field that stores the record.
 pub(crate) const RECORD: &str = "record";
 /// The version of the documents. It must be increased whenever documents change but the other inputs of the
 /// fingerprint do not.
 const VERSION: u32 = 2;
-/// The maximum number of octets of an identifier that the engine accepts.
+/// The maximum number of octets in an identifier that the engine accepts.
 const MOST_ID: usize = 512;
 
 /// The beginning of the engine's identifier for a record whose own identifier cannot be used.
@@ -54,7 +54,7 @@ const UNIDENTIFIED: char = '=';
 
 /// The fields of an index map in the engine.
 impl EngineLayout {
-    /// Returns the field of complete entries or keys, or of words.
+    /// Returns the field for complete entries or keys, or for words.
     pub(crate) fn field(&self, terms: Terms) -> String {
         match terms {
             Terms::Words(index) => field_name("y", self.name(index)),
@@ -65,12 +65,12 @@ impl EngineLayout {
         }
     }
 
-    /// Returns the field of words with their positions.
+    /// Returns the field for words with their positions.
     pub(crate) fn positions_field(&self, index: IndexId) -> String {
         field_name("t", self.name(index))
     }
 
-    /// Returns the field of the values to sort by.
+    /// Returns the field for the values to sort by.
     pub(crate) fn sort_field(&self, index: IndexId, with_case: bool) -> String {
         field_name(if with_case { "c" } else { "s" }, self.name(index))
     }
@@ -122,8 +122,8 @@ impl EngineLayout {
         fields
     }
 
-    /// Returns the analysis of texts, a part of the settings of an index. A word at an edge of a subfield is indexed both with
-    /// and without the edge.
+    /// Returns the settings for text analysis, which are a part of an index's settings. A word at an edge of a subfield is
+    /// indexed both with and without the edge.
     pub(crate) fn analysis() -> Value {
         json!({
             "tokenizer": { "z_words": { "type": "whitespace", "max_token_length": MOST_ENTRY } },
@@ -147,7 +147,7 @@ impl EngineLayout {
         })
     }
 
-    /// Returns the document of a record.
+    /// Returns the document for a record.
     pub(crate) fn engine_document(&self, record: &MarcRecord, octets: &[u8]) -> Document {
         let mut draft = Draft {
             layout: self,
@@ -201,7 +201,7 @@ pub(crate) struct Document {
     pub(crate) source: Value,
 }
 
-/// Returns the identifier in the engine of the record with this docid.
+/// Returns the engine's identifier for the record with this docid.
 pub(crate) fn id_of(docid: &[u8]) -> String {
     match std::str::from_utf8(docid) {
         Ok(text)
@@ -217,13 +217,13 @@ fn hashed(mark: char, octets: &[u8]) -> String {
     format!("{mark}{:032x}", XxHash3_128::oneshot(octets))
 }
 
-/// Returns the number in the engine of the record with this docid. It has at most 63 bits, because the engine's type
-/// `long` is signed.
+/// Returns the engine's number for the record with this docid. It has at most 63 bits, because the engine's type `long` is
+/// signed.
 pub(crate) fn number_of(docid: &[u8]) -> u64 {
     XxHash3_64::oneshot(docid) >> 1
 }
 
-/// Returns a text, truncated to at most `most` octets.
+/// Returns text, truncated to at most `most` octets.
 pub(crate) fn cut(text: &str, most: usize) -> &str {
     let mut ends = (0..=most.min(text.len())).rev();
     let end = ends.find(|end| text.is_char_boundary(*end));
@@ -233,10 +233,10 @@ pub(crate) fn cut(text: &str, most: usize) -> &str {
 /// The fields of a document under construction, by index.
 struct Draft<'a> {
     layout: &'a EngineLayout,
-    /// The entries of texts, with edges.
+    /// The entries in text indexes, with edges.
     texts: BTreeMap<IndexId, Vec<String>>,
     words: BTreeMap<IndexId, BTreeSet<String>>,
-    /// The complete entries of texts, and other keys.
+    /// The complete entries in text indexes, and the keys in other indexes.
     keys: BTreeMap<IndexId, BTreeSet<String>>,
     /// The values to sort by, which are the first values of each index.
     sort: BTreeMap<IndexId, String>,
@@ -311,7 +311,7 @@ impl Draft<'_> {
     }
 }
 
-/// Returns the words of an entry, as a text with edges, and as a list.
+/// Returns the words of an entry, as a string with edges, and as a list.
 fn split(text: &str, buffer: &mut String) -> (String, Vec<String>) {
     let mut marked = String::from(ENTRY_EDGE);
     let mut words: Vec<String> = Vec::new();

@@ -12,7 +12,7 @@ use super::ClusterOptions;
 use crate::engine::layout::EngineLayout;
 use crate::engine::link::{BLOCK, Draft, Failure, Link};
 
-/// The maximum number of octets of a description of an index, which includes its complete mapping.
+/// The maximum number of octets in a description of an index, which includes its complete mapping.
 const MOST_STATE: usize = 16 << 20;
 
 /// The index of a database, for all operations other than searches.
@@ -63,7 +63,7 @@ pub enum IndexError {
     /// There is no index with this name.
     #[error("there is no index {0}")]
     Absent(String),
-    /// The name is an alias of several indexes.
+    /// The name is an alias for several indexes.
     #[error("{0} stands for several indexes: {1}")]
     Several(String, String),
     /// Another program created the index.
@@ -357,7 +357,7 @@ impl ClusterIndex {
     /// Returns the state of the index; `None` if there is none.
     ///
     /// # Errors
-    /// See [`IndexError`]; it is also an error if the name is an alias of several indexes.
+    /// See [`IndexError`]; it is also an error if the name is an alias for several indexes.
     pub(super) async fn state(&self) -> Result<Option<IndexState>, IndexError> {
         self.state_of(&self.name).await
     }

@@ -1,4 +1,4 @@
-//! The leaves of clauses in the index of this server. A clause has the same meaning as in the memory backend.
+//! The leaves of clauses in this server's index. A clause has the same meaning as in the memory backend.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::engine::clause::{self, Found, Leaf, TermReader};
 use crate::engine::layout::EngineLayout;
 use crate::engine::plan;
 
-/// A condition on a record in the index of this server.
+/// A condition on a record in this server's index.
 #[derive(Clone, Debug)]
 pub(in crate::engine) enum IndexLeaf {
     /// The record has an entry in the index.
@@ -31,23 +31,23 @@ pub(in crate::engine) enum IndexLeaf {
     Terms(Terms, Vec<String>),
     /// The record has a term that matches.
     Pattern(Terms, Pattern),
-    /// The record has these words at these positions of one entry.
+    /// The record has these words at these positions in one entry.
     Spans(IndexId, Spans),
     /// The record has one of these numbers.
     Numbers(Arc<[u64]>),
 }
 
-/// A condition on records in the index of this server.
+/// A condition on records in this server's index.
 pub(super) type Clause = clause::Clause<IndexLeaf>;
-/// Words at positions of an entry.
+/// Words at positions in an entry.
 pub(in crate::engine) type Spans = spans::Spans<Words>;
-/// A part of a phrase in the index of this server.
+/// A part of a phrase in this server's index.
 pub(super) type Part = spans::Part<Words>;
 
-/// A request to the index of this server.
+/// A request to this server's index.
 pub(super) type Plan<'a> = plan::Plan<'a, IndexLeaf>;
 
-/// An answer of the index of this server.
+/// An answer from this server's index.
 pub(super) type Answer = EngineAnswer<u64>;
 
 /// A key for sorting records.
@@ -64,9 +64,9 @@ pub(in crate::engine) struct Words {
     pub(super) edges: Edges,
 }
 
-/// The maximum number of terms of one leaf.
+/// The maximum number of terms in one leaf.
 const MOST_TERMS: usize = 65_536;
-/// The maximum distance of words: entries are further apart in an index, and no entry has more words.
+/// The maximum distance between words: entries are further apart in an index, and no entry has more words.
 const MOST_DISTANCE: u32 = 9_999;
 
 impl Leaf for IndexLeaf {
@@ -183,7 +183,7 @@ impl TermReader for EngineLayout {
     }
 }
 
-/// Returns the clause of a lookup.
+/// Returns the clause for a lookup.
 fn clause_of(look: &Look<'_>) -> Clause {
     let found = match &look.target {
         LookTarget::Having(index) => having(*index),

@@ -1,4 +1,4 @@
-//! Loads records with requests of some megabytes each, several of which are in flight at the same time. Changes of one record
+//! Loads records with requests of a few megabytes each, several of which are in flight at the same time. Changes to a record
 //! keep their order, because an identifier always belongs to the same lane, and a lane has only one request in flight.
 
 mod bulk;
@@ -149,7 +149,7 @@ impl ClusterIndex {
         Ok(load)
     }
 
-    /// Creates a load of an index without starting it.
+    /// Creates a load into an index without starting it.
     pub(super) fn load_of(&self, state: &IndexState, work: LoadWork) -> IndexLoad {
         IndexLoad {
             home: self.clone(),
@@ -175,7 +175,7 @@ impl ClusterIndex {
         Ok(self.count(index).await? == 0)
     }
 
-    /// Makes all records of an index visible to searches.
+    /// Makes all records in an index visible to searches.
     pub(super) async fn refresh(&self, index: &str) -> Result<(), IndexError> {
         let path = format!("/{index}/_refresh");
         let refresh = Draft {
@@ -210,7 +210,7 @@ impl IndexLoad {
         &self.index
     }
 
-    /// Returns an object that creates changes of records, which several threads may use at the same time.
+    /// Returns an object that converts records to changes. Several threads may use it at the same time.
     pub fn changes(&self) -> IndexChanges {
         IndexChanges {
             layout: Arc::clone(&self.home.layout),
@@ -218,7 +218,7 @@ impl IndexLoad {
         }
     }
 
-    /// Starts the tasks that send the changes of each lane.
+    /// Starts the tasks that send the changes in each lane.
     fn start(&mut self, slow: impl Fn(Duration) + Send + Sync + 'static) {
         let link = Arc::clone(&self.home.link);
         let shared = Arc::new(Bulk::new(link, &self.target, slow));
@@ -351,10 +351,10 @@ impl IndexLoad {
     }
 }
 
-/// A record as a change of the index.
+/// A record as a change to the index.
 #[derive(Clone, Debug)]
 pub struct IndexChange {
-    /// The number that determines the lane, so that all changes of one record have the same lane.
+    /// The number that determines the lane, so that all changes to a record use the same lane.
     number: u64,
     id: String,
     /// The lines of the change in a request to `_bulk`.
@@ -369,7 +369,7 @@ impl IndexChange {
     }
 }
 
-/// Creates changes of records.
+/// Converts records to changes.
 #[derive(Clone, Debug)]
 pub struct IndexChanges {
     layout: Arc<EngineLayout>,

@@ -1,4 +1,4 @@
-//! Patterns as regular expressions of Lucene, which match complete terms. Everything except placeholders is escaped.
+//! Patterns as Lucene regular expressions, which match complete terms. Everything except placeholders is escaped.
 
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Class, ClassUnicode, Hir, HirKind, Repetition};
@@ -6,14 +6,14 @@ use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_server::memory::index_map::{ANY_NUMBER, AT_MOST_ONE, EXACTLY_ONE, Pattern, each_word};
 use z3950_server::{Diagnostic, diagnostic};
 
-/// The maximum number of characters of an expression (`index.max_regex_length`).
+/// The maximum number of characters in an expression (`index.max_regex_length`).
 const MOST_CHARACTERS: usize = 1_000;
 /// Truncation 102: a regular expression.
 const REGULAR_EXPRESSION: &str = "102";
-/// The maximum number of ranges of a class that is written out; classes such as `\w` have more ranges, and would be
+/// The maximum number of ranges in a class that is written out; classes such as `\w` have more ranges, and would be
 /// too long.
 const MOST_RANGES: usize = 100;
-/// The maximum number of characters of a class whose capitals are omitted.
+/// The maximum number of characters in a class from which capitals are omitted.
 const MOST_OF_CASES: usize = 8;
 
 /// The characters that the terms of a field consist of.
@@ -48,7 +48,7 @@ impl Alphabet {
     }
 }
 
-/// Returns the expression of a pattern between two literal texts.
+/// Returns the expression for a pattern between two literal strings.
 ///
 /// # Errors
 /// Fails with condition 120 for a regular expression that the engine does not support, or with condition 11 for an

@@ -1,4 +1,4 @@
-//! The fields of the index of this server, and the queries of its leaves.
+//! The fields of this server's index, and the queries for its leaves.
 
 use serde_json::{Map, Value, json};
 use z3950_server::Diagnostic;
@@ -64,7 +64,7 @@ impl Fields for EngineLayout {
     }
 }
 
-/// Returns the field that every record with an entry of the index has.
+/// Returns the field that every record with an entry in the index has.
 fn entries_field(layout: &EngineLayout, index: IndexId) -> String {
     match layout.map().kind(index) {
         Kind::Text => layout.positions_field(index),
@@ -111,7 +111,7 @@ fn pattern_query(
     })
 }
 
-/// Returns the first text, by code points, after all texts that begin with this one; `None` if there is none.
+/// Returns the first string, by code points, after all strings that begin with this one; `None` if there is none.
 fn after_all(start: &str) -> Option<String> {
     let mut rest: Vec<char> = start.chars().collect();
     while let Some(last) = rest.pop() {
@@ -161,7 +161,7 @@ fn whole_entry(layout: &EngineLayout, index: IndexId, spans: &Spans) -> Option<V
     (entry.len() < MOST_ENTRY).then(|| json!({ "term": { field: entry } }))
 }
 
-/// Returns the spans of adjacent words, with the edges of the entry that they touch.
+/// Returns the spans for adjacent words, with the edges of the entry that they touch.
 fn words_spans(field: &str, words: &Words) -> Result<Vec<Value>, Diagnostic> {
     let Words { patterns, edges } = words;
     let edge = || json!({ "span_term": { field: ENTRY_EDGE } });

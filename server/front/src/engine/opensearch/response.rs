@@ -1,4 +1,4 @@
-//! Parses records in responses of OpenSearch, for an index that `z3950d` itself creates.
+//! Parses records in responses from OpenSearch, for an index that `z3950d` itself creates.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -37,7 +37,7 @@ fn hit(plan: &Plan<'_>, hit: &Value) -> Option<Hit<u64>> {
     })
 }
 
-/// The number used in place of a missing one: the highest number of the engine.
+/// The number used in place of a missing one: the highest number that the engine supports.
 pub(super) const NO_NUMBER: u64 = u64::MAX >> 1;
 
 /// Decodes a record from base64. The result is empty if the record is damaged.

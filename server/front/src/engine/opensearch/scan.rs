@@ -1,5 +1,5 @@
-//! Scan: lists the terms around a start, each with its number of records, which are read from the engine's dictionary
-//! of terms (Z39.50-2003 §3.2.8.1).
+//! Scan (Z39.50-2003 §3.2.8.1): lists the terms around a start, each with its number of records. The terms are read
+//! from the engine's dictionary of terms.
 
 use serde_json::{Value, json};
 use z3950_asn1::bib1::diagnostics::Condition;
@@ -42,7 +42,7 @@ impl ClusterDatabase {
     }
 }
 
-/// The terms of an index of this server's database.
+/// The terms in an index of this server's database.
 struct OwnList<'a> {
     database: &'a ClusterDatabase,
     terms: Terms,

@@ -1,4 +1,4 @@
-//! Searches, presents and sorts records of this server's index with the code that all databases in engines share.
+//! Searches, presents and sorts records in this server's index with the code that all databases in engines share.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ use crate::engine::link::Failure;
 use crate::engine::pages::Pages;
 use crate::engine::search::{EngineDatabase, IndexReader};
 
-/// The maximum number of octets of a record in an answer: the longest ISO 2709 record in base64, with the JSON around
+/// The maximum number of octets in a record in an answer: the longest ISO 2709 record in base64, with the JSON around
 /// it.
 pub(super) const RECORD_OCTETS: usize = 140 * 1024;
 /// The maximum position of a record that a page can contain (`index.max_result_window`).
@@ -84,7 +84,7 @@ impl EngineDatabase for ClusterDatabase {
         Clause::Leaf(IndexLeaf::Numbers(ids))
     }
 
-    /// Returns the highest possible number for a set in the order of numbers; `None` for any other set. Numbers are
+    /// Returns the highest possible number for a set that is ordered by number; `None` for any other set. Numbers are
     /// hashes, so they are evenly distributed and the position of a number can be estimated.
     async fn last_number(pages: &Pages<'_, Self>) -> Result<Option<u64>, Diagnostic> {
         Ok(pages.hits.order.is_empty().then_some(NO_NUMBER))

@@ -187,7 +187,7 @@ async fn incomplete_and_unexpected_answers_are_distinguished() {
     }
 }
 
-/// The engine's messages are not sent to clients.
+/// The engine's messages are logged but not sent to clients.
 #[tokio::test]
 async fn words_of_the_engine_stay_in_the_log() {
     let node = FakeNode::start(|_| {
@@ -241,11 +241,11 @@ async fn a_small_set_keeps_its_records() {
     );
     let next = presented(&database, &found.hits, &[20, 49]).await;
     assert_eq!(next, Ok(vec![Ok(20), Ok(49)]));
-    // The numbers of the set are known now, and new records do not move them.
+    // The record numbers of the result set have been read, so new records do not change the positions of its records.
     *lock(&total) = 51;
     let again = presented(&database, &found.hits, &[30]).await;
     assert_eq!(again, Ok(vec![Ok(30)]));
-    // Here, records are added before the numbers of the set are known.
+    // Here, records are added before the record numbers of the result set have been read.
     let found = searched(&database, "@attr 1=4 war").await.expect("found");
     *lock(&total) = 52;
     let changed = presented(&database, &found.hits, &[30]).await;

@@ -29,7 +29,7 @@ type Outcomes = Vec<Result<Bytes, Diagnostic>>;
 
 /// The number of records that are looked up in one request.
 const AT_ONCE: usize = 100;
-/// The maximum number of octets of the answer to a change.
+/// The maximum number of octets in the answer to a change.
 const OUTCOME_OCTETS: usize = 16 * 1024;
 
 /// The version of a record before the update, which reveals whether somebody else has changed the record since.
@@ -48,7 +48,7 @@ struct State {
     record: Option<MarcRecord>,
 }
 
-/// A record of an update, with the identifier that it has after the update.
+/// A record in an update, with the identifier that it has after the update.
 struct Identified {
     docid: Bytes,
     id: String,

@@ -1,4 +1,4 @@
-//! The folded words of a text. They are requested from the engine before a query is built from words.
+//! The words of strings as the engine folds them. They are requested from the engine before a query is built from words.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -15,34 +15,34 @@ use crate::engine::catalogue::map::Role;
 use crate::engine::catalogue::plan::{AskError, Clause};
 use crate::engine::link::reading::{ReadLink, Reading};
 
-/// The maximum number of texts that are folded for a query; each takes a request.
+/// The maximum number of strings that are folded for a query; each takes a request.
 const MOST_TEXTS: usize = 256;
 /// The number of requests that are sent at the same time.
 const AT_ONCE: usize = 8;
-/// The maximum number of octets in an answer for each octet of the text, in addition to `ANSWER_OCTETS`.
+/// The maximum number of octets in an answer for each octet of the string, in addition to `ANSWER_OCTETS`.
 const OCTETS_OF_OCTET: usize = 200;
 const ANSWER_OCTETS: usize = 16 * 1024;
 
-/// The rules by which a text is folded.
+/// The rules by which a string is folded.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Folding {
-    /// The rules of this field.
+    /// The rules for this field.
     Field(String),
-    /// The rules for words, but without splitting the text.
+    /// The rules for words, but without splitting the string.
     Whole,
 }
 
-/// The texts that must be folded for a query.
+/// The strings that must be folded for a query.
 #[derive(Debug, Default)]
 pub(super) struct Needs(BTreeSet<(Folding, String)>);
 
 impl Needs {
-    /// Adds the texts that a clause needs.
+    /// Adds the strings that a clause needs.
     pub(super) fn add(&mut self, clause: &Clause) {
         clause.each_leaf(&mut |leaf| self.add_leaf(leaf));
     }
 
-    /// Adds a text that a field folds.
+    /// Adds a string that a field folds.
     pub(super) fn add_text(&mut self, field: &str, text: &str) {
         self.0
             .insert((Folding::Field(field.to_owned()), text.to_owned()));
@@ -95,7 +95,7 @@ impl Needs {
         }
     }
 
-    /// Adds words that must be at an edge of a value. Without masks, they are one text.
+    /// Adds words that must be at an edge of a value. Without masks, they form one string.
     fn add_whole(&mut self, fields: &[String], placed: &Placed) {
         if let Some(text) = placed.text() {
             for field in fields {
@@ -189,15 +189,15 @@ fn literals(word: &Word) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The words at each position of a text. A position has several words if the engine knows synonyms.
+/// The words at each position in a string. A position has several words if the engine knows synonyms.
 pub(super) type Positions = Vec<Vec<String>>;
 
-/// Texts with their words, as the engine folds them.
+/// Strings with their words, as the engine folds them.
 #[derive(Debug, Default)]
 pub(super) struct Analysis {
     words: HashMap<(String, String), Positions>,
     whole: HashMap<String, String>,
-    /// Whether texts are only split at spaces, and not folded.
+    /// Whether strings are only split at spaces, and not folded.
     is_as_written: bool,
 }
 
@@ -210,7 +210,7 @@ impl Analysis {
         }
     }
 
-    /// Returns the words of a text in a field.
+    /// Returns the words into which a field folds a string.
     pub(super) fn words(&self, field: &str, text: &str) -> Positions {
         if self.is_as_written {
             return text
@@ -222,8 +222,7 @@ impl Analysis {
         self.words.get(&key).cloned().unwrap_or_default()
     }
 
-    /// Returns the only word of a text in a field that does not split it; empty if nothing remains of it after
-    /// folding.
+    /// Returns a string as folded by a field that does not split it; empty if nothing remains of it after folding.
     pub(super) fn key(&self, field: &str, text: &str) -> String {
         if self.is_as_written {
             return text.to_owned();
@@ -251,10 +250,10 @@ impl Analysis {
     }
 }
 
-/// Asks the engine to fold the texts.
+/// Asks the engine to fold the strings.
 ///
 /// # Errors
-/// Fails with condition 31 for too many texts; see [`AskError`].
+/// Fails with condition 31 for too many strings; see [`AskError`].
 pub(super) async fn ask(
     link: &ReadLink,
     Needs(needs): Needs,

@@ -25,7 +25,7 @@ const ID: &str = "_id";
 /// Parses a mapping: the possible uses of each field, and how it folds words.
 ///
 /// # Errors
-/// Fails if the mapping belongs to an alias of several indexes, in which different records could have the same numbers.
+/// Fails if the mapping belongs to an alias for several indexes, in which different records could have the same numbers.
 pub(super) fn read(answer: &Value) -> Result<(FieldsFound, KnownIndex), FieldsError> {
     let mut found = FieldsFound::new();
     let mut folding = HashMap::new();

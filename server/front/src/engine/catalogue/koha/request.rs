@@ -1,4 +1,4 @@
-//! The fields of an index of Koha, as needed for requests.
+//! The fields of a Koha index, as needed for requests.
 
 mod expression;
 mod leaf;
@@ -13,7 +13,7 @@ use crate::engine::catalogue::leaf::CatalogueLeaf;
 use crate::engine::catalogue::offer::Offer;
 use crate::engine::elastic::request::Fields;
 
-/// The fields of an index of Koha, and the folding of words by the engine.
+/// The fields of a Koha index, and the words as the engine folds them.
 pub(super) struct KohaFields<'a> {
     pub(super) offer: &'a Offer,
     pub(super) analysis: &'a Analysis,

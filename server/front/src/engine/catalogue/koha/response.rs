@@ -1,4 +1,4 @@
-//! Parses answers of the engine.
+//! Parses answers from the engine.
 
 use serde_json::Value;
 
@@ -27,7 +27,7 @@ fn hit(offer: &Offer, with_record: bool, hit: &Value) -> Option<CatalogueHit> {
     })
 }
 
-/// The names of record formats in an index of Koha.
+/// The names of record formats in a Koha index.
 const BASE64: &str = "base64ISO2709";
 const ARRAY: &str = "ARRAY";
 

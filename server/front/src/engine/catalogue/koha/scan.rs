@@ -1,4 +1,4 @@
-//! Lists the values of a field around a start, which are read from the engine's dictionary of values.
+//! Lists the values in a field around a start. They are read from the engine's dictionary of values.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::engine::elastic::listing::TermList;
 use crate::engine::elastic::request::{self, TermsAfter};
 use crate::engine::elastic::{self, ANSWER_OCTETS, ReadTerms, TERM_OCTETS};
 
-/// The dictionary of values of a field.
+/// A field's dictionary of values.
 pub(super) struct KohaList<'a> {
     pub(super) koha: &'a KohaDialect,
     pub(super) fields: KohaFields<'a>,

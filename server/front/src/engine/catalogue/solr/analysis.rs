@@ -1,4 +1,4 @@
-//! Asks Solr how fields fold a text, before a query that is only valid if the fields treat the text as a single word.
+//! Asks Solr how fields fold a string, before a query that is only valid if the fields treat the string as a single word.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,27 +16,27 @@ use crate::engine::catalogue::offer::Point;
 use crate::engine::catalogue::plan::{AskError, Clause};
 use crate::engine::link::reading::{FORM, ReadLink, Reading};
 
-/// The maximum number of texts that are folded for a query; each takes a request.
+/// The maximum number of strings that are folded for a query; each takes a request.
 const MOST_TEXTS: usize = 256;
 /// The number of requests that are sent at the same time.
 const AT_ONCE: usize = 8;
-/// The maximum number of octets of an answer for each octet of the text and each field; the answer lists all steps of
-/// the analysis.
+/// The maximum number of octets in an answer for each octet of the string and each field; the answer lists all steps of the
+/// analysis.
 const OCTETS_OF_OCTET: usize = 4_000;
-/// The number of characters of a text that Solr shows if it does not analyse the text.
+/// The number of characters that Solr shows of a string that it does not analyse.
 pub(super) const MOST_SHOWN: usize = 256;
 
-/// The texts that must be folded for a query, each with the fields that fold it.
+/// The strings that must be folded for a query, each with the fields that fold it.
 #[derive(Debug, Default)]
 pub(super) struct Needs(BTreeMap<String, BTreeSet<String>>);
 
 impl Needs {
-    /// Adds the texts that a clause needs.
+    /// Adds the strings that a clause needs.
     pub(super) fn add(&mut self, clause: &Clause) {
         clause.each_leaf(&mut |leaf| self.add_leaf(leaf));
     }
 
-    /// Adds a text that fields fold.
+    /// Adds a string that fields fold.
     pub(super) fn add_text<'f>(&mut self, fields: impl IntoIterator<Item = &'f str>, text: &str) {
         if !text.is_empty() {
             let known = self.0.entry(text.to_owned()).or_default();
@@ -183,12 +183,12 @@ fn is_one_word(text: &str) -> bool {
         || !text.is_empty() && text.bytes().all(|digit| digit.is_ascii_digit())
 }
 
-/// The results of folding texts, by field and text.
+/// The results of folding strings, by field and string.
 #[derive(Debug, Default)]
 pub(super) struct Analysis(Option<BTreeMap<(String, String), Vec<String>>>);
 
 impl Analysis {
-    /// Creates an analysis that treats every text as one word.
+    /// Creates an analysis that treats every string as one word.
     pub(super) fn as_written() -> Self {
         Self::default()
     }
@@ -203,7 +203,7 @@ impl Analysis {
         self.words(field, text).map(<[String]>::len)
     }
 
-    /// Returns a text as folded by a field if the result is one word; otherwise, the unchanged text.
+    /// Returns a string as folded by a field if the result is one word; otherwise, the unchanged string.
     pub(super) fn key<'t>(&'t self, field: &str, text: &'t str) -> &'t str {
         match self.words(field, text) {
             Some([word]) if text.chars().count() < MOST_SHOWN => word,
@@ -212,10 +212,10 @@ impl Analysis {
     }
 }
 
-/// Asks Solr how fields fold texts.
+/// Asks Solr how fields fold strings.
 ///
 /// # Errors
-/// Fails with condition 31 for too many texts, or the diagnostic for a failed request to Solr.
+/// Fails with condition 31 for too many strings, or the diagnostic for a failed request to Solr.
 pub(super) async fn ask(link: &ReadLink, Needs(texts): Needs) -> Result<Analysis, AskError> {
     if texts.len() > MOST_TEXTS {
         let words = "too many words with masks or distances";
@@ -232,7 +232,7 @@ pub(super) async fn ask(link: &ReadLink, Needs(texts): Needs) -> Result<Analysis
     Ok(Analysis(Some(known)))
 }
 
-/// A field and a text, with the words into which the field folds the text.
+/// A field and a string, with the words into which the field folds the string.
 type Folded = ((String, String), Vec<String>);
 
 async fn folded(

@@ -1,5 +1,5 @@
-//! Converts the leaves of clauses to Solr's syntax. The result contains the names of fields and parameters, but no text of a
-//! client.
+//! Converts the leaves of clauses to Solr's syntax. The result contains the names of fields and parameters, but none of the
+//! client's text.
 
 use std::fmt::Write as _;
 use std::ops::Bound;
@@ -20,14 +20,14 @@ use crate::engine::catalogue::leaf::{
 use crate::engine::catalogue::map::Role;
 use crate::engine::catalogue::offer::{Offer, Point};
 
-/// The separator between the values of a list; it does not occur in any identifier.
+/// The separator between the values in a list; it does not occur in any identifier.
 const SEPARATOR: char = '\u{1f}';
-/// The maximum number of octets of the literal parts of a mask. Solr refuses automata for more than 1,000 octets.
+/// The maximum number of octets in the literal parts of a mask. Solr refuses automata for more than 1,000 octets.
 const MOST_MASK_OCTETS: usize = 900;
 /// The maximum number of masks for one character or none; each of them doubles the number of forms in the query.
 const MOST_OPTIONAL: usize = 4;
 
-/// Returns the query of a leaf; `None` if it finds nothing.
+/// Returns the query for a leaf; `None` if it finds nothing.
 ///
 /// # Errors
 /// Fails if Solr does not support the leaf.
@@ -87,13 +87,13 @@ struct LeafReader<'a> {
 }
 
 impl LeafReader<'_> {
-    /// Returns the query for a text that a field folds.
+    /// Returns the query for text that a field folds.
     fn field(&mut self, field: &str, text: &str) -> String {
         let text = self.texts.add(text);
         format!("{{!field f={field} v=${text}}}")
     }
 
-    /// Returns the query for an expression in Solr's syntax, whose texts are escaped.
+    /// Returns the query for an expression in Solr's syntax, in which all text is escaped.
     fn expression(&mut self, parser: &str, field: &str, expression: String) -> String {
         let text = self.texts.add(expression);
         format!("{{!{parser} df={field} v=${text}}}")
@@ -179,7 +179,7 @@ impl LeafReader<'_> {
         }
     }
 
-    /// Returns the query of a phrase.
+    /// Returns the query for a phrase.
     fn placed(&mut self, placed: &Placed) -> Result<Option<String>, Diagnostic> {
         if placed.has_edges() {
             return self.edged(placed);
@@ -191,7 +191,7 @@ impl LeafReader<'_> {
         }
     }
 
-    /// Returns the query for a complete value, or for its beginning. The fields store a value as one text without punctuation.
+    /// Returns the query for a complete value, or for its beginning. The fields store a value as one string without punctuation.
     /// Unless the end is open, the value must therefore end after the words, or continue with a space.
     fn edged(&mut self, placed: &Placed) -> Result<Option<String>, Diagnostic> {
         let point = self.point;
@@ -220,7 +220,7 @@ impl LeafReader<'_> {
         Ok(any(queries))
     }
 
-    /// Returns the query for a text exactly as stored in the field.
+    /// Returns the query for text exactly as stored in the field.
     fn raw(&mut self, parser: &str, field: &str, text: String) -> String {
         let text = self.texts.add(text);
         format!("{{!{parser} f={field} v=${text}}}")
@@ -248,8 +248,7 @@ impl LeafReader<'_> {
         Ok(any(queries))
     }
 
-    /// Returns the query for a word with masks in any of the fields; `is_word` says whether the fields split texts
-    /// into words.
+    /// Returns the query for a word with masks in any of the fields; `is_word` says whether the fields split text into words.
     fn masked(
         &mut self,
         role: Role,
@@ -371,7 +370,7 @@ fn words_of(phrase: &Phrase) -> Result<Vec<&Word>, Diagnostic> {
     Ok(words)
 }
 
-/// Returns the only word of an operand.
+/// Returns the only word in an operand.
 ///
 /// # Errors
 /// Fails with condition 129 for several words.
@@ -434,7 +433,7 @@ fn forms(word: &Word) -> Option<Vec<String>> {
     Some(forms)
 }
 
-/// Appends a text for Solr's parser, with a backslash before every character except letters and digits.
+/// Appends text for Solr's parser, with a backslash before every character except letters and digits.
 fn escape(form: &mut String, text: &str) {
     for character in text.chars() {
         if !character.is_alphanumeric() {

@@ -13,7 +13,7 @@ use crate::engine::catalogue::offer::Offer;
 use crate::engine::catalogue::plan::{Clause, FacetOf, OrderBy, Plan};
 use crate::engine::plan::{MissingValue, PageStart};
 
-/// A search: its JSON, and the texts to which the JSON refers.
+/// A search: its JSON, and the strings to which the JSON refers.
 #[derive(Debug, Default)]
 pub(super) struct Request {
     body: Map<String, Value>,
@@ -22,13 +22,12 @@ pub(super) struct Request {
     fields: Vec<String>,
 }
 
-/// The texts of a request, each as the value of a parameter. A query names the parameter, so no parser reads the
-/// text.
+/// The strings in a request, each as the value of a parameter. A query names the parameter, so no parser reads the string.
 #[derive(Debug, Default)]
 pub(super) struct Texts(Map<String, Value>);
 
 impl Texts {
-    /// Adds a text, and returns the name of its parameter.
+    /// Adds a string, and returns the name of its parameter.
     pub(super) fn add(&mut self, text: impl Into<String>) -> String {
         let name = format!("z{}", self.0.len());
         self.0.insert(name.clone(), Value::String(text.into()));
@@ -37,7 +36,7 @@ impl Texts {
 }
 
 /// Parameters that switch off the functions of a site's request handler other than searching, and the replacement of `${…}` in
-/// texts. The body of the request replaces or keeps the filters and the order of the site.
+/// strings. The body of the request replaces or keeps the site's filters and order.
 pub(super) const SWITCHES: &str = "wt=json&json.nl=map&expandMacros=false&echoParams=none&omitHeader=false&facet=false&hl=false&spellcheck=false\
                         &enableElevation=false&group=false&stats=false&debugQuery=false";
 
@@ -61,7 +60,7 @@ impl Request {
         Value::Object(body)
     }
 
-    /// Creates a request that counts the visible records of a clause, without returning any records.
+    /// Creates a request that counts the visible records that match a clause, without returning any records.
     ///
     /// # Errors
     /// Fails if Solr does not support a part of the query.
@@ -102,7 +101,7 @@ impl Request {
         self.set("query", query);
     }
 
-    /// Adds facets that count the records of each term. If there are no records, Solr omits these facets from the answer.
+    /// Adds facets that count the records with each term. If there are no records, Solr omits these facets from the answer.
     pub(super) fn count_terms(&mut self, field: &str, terms: &[String]) {
         let mut facets = Map::new();
         for (place, term) in terms.iter().enumerate() {
@@ -114,20 +113,20 @@ impl Request {
     }
 }
 
-/// Returns the name of a facet of an answer.
+/// Returns the name of a facet in an answer.
 pub(super) fn facet_name(place: usize) -> String {
     format!("facet{place}")
 }
 
-/// Returns the name of the count of a term.
+/// Returns the name of the count for a term.
 pub(super) fn term_name(place: usize) -> String {
     format!("term{place}")
 }
 
-/// The maximum number of records before and in a page, because Solr counts with 32 bits.
+/// The maximum number of records before and on a page, because Solr counts with 32 bits.
 const MOST_ROWS: usize = 2_000_000_000;
 
-/// Returns the search of a plan, without its separate counts.
+/// Returns the search for a plan, without its separate counts.
 ///
 /// # Errors
 /// Fails if Solr does not support a part of the plan.
@@ -211,7 +210,7 @@ fn facet_of(facet: &FacetOf) -> Value {
         "field": facet.terms,
         "limit": facet.most.max(1),
         "overrequest": OVERREQUEST,
-        // With this setting, counts are exact even for values that are not among the most frequent values of a shard.
+        // With this setting, counts are exact even for values that are not among the most frequent values in a shard.
         "refine": true,
         "sort": order,
     })
@@ -270,7 +269,7 @@ impl Queries<'_> {
     }
 }
 
-/// Wraps a query in Solr's own syntax. If nothing remains of a text after folding, the wrapped query finds nothing;
+/// Wraps a query in Solr's own syntax. If nothing remains of a string after folding, the wrapped query finds nothing;
 /// unwrapped, it would fail or find all records.
 fn lucene(query: &str) -> Value {
     json!({ "lucene": { "q.op": "OR", "query": query } })

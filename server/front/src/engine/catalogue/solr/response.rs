@@ -1,4 +1,4 @@
-//! Parses answers of Solr, and determines the diagnostics for its failures.
+//! Parses answers from Solr, and determines the diagnostics for its failures.
 
 use serde_json::Value;
 use z3950_asn1::bib1::diagnostics::Condition;
@@ -110,7 +110,7 @@ fn counts(facet: &FacetOf, buckets: Option<&Value>) -> FacetCounts {
     }
 }
 
-/// Returns the number of records of each of these terms.
+/// Returns the number of records with each of these terms.
 pub(super) fn term_counts(terms: usize, answer: &Value) -> Vec<usize> {
     let count = |place| {
         let count = answer.pointer(&format!("/facets/{}/count", term_name(place)));

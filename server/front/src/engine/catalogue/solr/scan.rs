@@ -1,5 +1,5 @@
-//! Lists the values of a field around a start, which are read from the dictionary of each shard. The dictionary also
-//! contains values of deleted records, so a search counts the records of each value.
+//! Lists the values in a field around a start. They are read from the dictionary of each shard. The dictionary also
+//! contains values from deleted records, so a search counts the records with each value.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -14,14 +14,14 @@ use crate::engine::catalogue::offer::Offer;
 use crate::engine::catalogue::plan::{AskError, Clause, TermsAnswer, TermsPlan};
 use crate::engine::link::reading::{FORM, Reading};
 
-/// The maximum number of values of a request.
+/// The maximum number of values in a request.
 const MOST_VALUES: usize = 1_000;
 /// The number of values in a request that lists the values before a start.
 const STRETCH: usize = 200;
 /// The maximum number of requests for finding the beginning of a range of values before a start.
 const MOST_STEPS: usize = 60;
 
-/// Lists the values of a field around a start.
+/// Lists the values in a field around a start.
 pub(super) async fn terms(
     solr: &SolrDialect,
     offer: &Offer,
@@ -61,7 +61,7 @@ struct Counted {
     missing: Option<String>,
 }
 
-/// Values of the dictionary, in ascending order.
+/// Values in the dictionary, in ascending order.
 #[derive(Debug, Default)]
 struct Listed {
     terms: Vec<String>,
@@ -193,7 +193,7 @@ impl List<'_> {
         }
     }
 
-    /// Returns the values of a stretch of the dictionary.
+    /// Returns the values in a stretch of the dictionary.
     async fn list(&self, stretch: &Stretch<'_>) -> Result<Listed, AskError> {
         let most = stretch.most.to_string();
         let tolerant = (!self.solr.strict).to_string();
@@ -266,7 +266,7 @@ fn limit_of(values: usize) -> usize {
     terms.saturating_add(ANSWER_OCTETS).min(MOST_ANSWER_OCTETS)
 }
 
-/// Returns a text approximately in the middle between two other texts; `None` if hardly any text lies between them.
+/// Returns a string approximately halfway between two others; `None` if hardly any string lies between them.
 fn between(early: &str, late: &str) -> Option<String> {
     let common = early
         .chars()

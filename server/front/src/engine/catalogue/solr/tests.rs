@@ -53,7 +53,7 @@ fn schema() -> Value {
     } })
 }
 
-/// Answers like a core with two records, which folds texts to lower case.
+/// Answers like a core with two records, which folds text to lower case.
 fn held(request: &FakeRequest) -> FakeAnswer {
     let path = request.path.split('?').next().unwrap_or_default();
     FakeAnswer::Json(
@@ -81,7 +81,7 @@ fn found(header: &Value) -> Value {
     })
 }
 
-/// No request of a client makes Solr change anything, and no text of a client becomes a part of a URL.
+/// No client request makes Solr change anything, and none of the client's text becomes a part of a URL.
 #[tokio::test]
 async fn nothing_is_written() {
     let node = FakeNode::start(held).await;

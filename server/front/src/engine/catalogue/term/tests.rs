@@ -186,7 +186,7 @@ fn terms_keep_their_text_and_their_attributes() {
     }
 }
 
-/// If the fields do not support an attribute, the search is refused with the diagnostic of that attribute.
+/// If the fields do not support an attribute, the search is refused with the diagnostic for that attribute.
 #[test]
 fn unsupported_attributes_are_refused_with_their_diagnostics() {
     let offer = koha();

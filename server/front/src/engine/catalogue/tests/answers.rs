@@ -1,4 +1,4 @@
-//! Tests of what the answers of OpenSearch and Elasticsearch mean for a client.
+//! Tests of what answers from OpenSearch and Elasticsearch mean for a client.
 
 use super::*;
 

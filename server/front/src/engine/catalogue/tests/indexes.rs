@@ -126,7 +126,7 @@ async fn renamed_fields_are_noticed() {
         .await
         .map(|found| found.hits.len());
     assert_eq!(refused, Err(114));
-    // The set was found with the field, so its records can still be read.
+    // The result set was found while the field existed, so its records can still be read.
     presented(&database, &found.hits, &[1_500])
         .await
         .expect("records");

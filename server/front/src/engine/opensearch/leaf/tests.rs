@@ -46,7 +46,7 @@ fn joined(operator: Operator, terms: usize, of: impl Fn(usize) -> RpnStructure) 
     })
 }
 
-/// Returns a query of this number of levels, alternating AND and OR.
+/// Returns a query with this number of levels, alternating AND and OR.
 fn nest(levels: usize) -> RpnStructure {
     let levels = 2..=levels;
     levels.fold(term("x"), |query, level| {

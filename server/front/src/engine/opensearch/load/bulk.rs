@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(300);
 const SLOW: Duration = Duration::from_secs(30);
 /// The first and the maximum delay before changes are sent again.
 const WAITS: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(10)];
-/// The maximum number of octets of an answer.
+/// The maximum number of octets in an answer.
 const MOST_ANSWER: usize = 32 << 20;
 
 /// The place of a record in the input.
@@ -145,14 +145,14 @@ pub(super) struct Bulk {
 
 /// The progress of a load.
 struct Pace {
-    /// The time when the cluster last accepted or finally refused a change of any lane.
+    /// The time when the cluster last accepted or finally refused a change from any lane.
     taken: Instant,
     /// Whether the delay since then has been reported.
     is_told: bool,
 }
 
 impl Bulk {
-    /// Creates a sender for the index of an alias.
+    /// Creates a sender for the index that an alias names.
     pub(super) fn new(
         link: Arc<Link>,
         alias: &str,
@@ -177,7 +177,7 @@ impl Bulk {
         batch: Batch,
         part: &mut LoadPart,
     ) -> Result<(), IndexLoadError> {
-        // Records that were replaced by later records of the same batch are not sent, but count as stored.
+        // Records that were replaced by later records in the same batch are not sent, but count as stored.
         part.changed += batch.replaced;
         part.replaced += batch.replaced;
         let begun = Instant::now();
@@ -194,8 +194,8 @@ impl Bulk {
         }
     }
 
-    /// Returns the time for which a request has been waiting without any change of the load being accepted; `begun`
-    /// is the time when it was first sent.
+    /// Returns the time for which a request has been waiting without any of the load's changes being accepted;
+    /// `begun` is the time when it was first sent.
     fn waited(&self, begun: Instant) -> Duration {
         lock(&self.pace).taken.max(begun).elapsed()
     }

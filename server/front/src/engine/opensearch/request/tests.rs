@@ -22,7 +22,7 @@ fn layout() -> EngineLayout {
     made.expect("indexes")
 }
 
-/// Returns the JSON of a query, or its diagnostic.
+/// Returns the JSON for a query, or its diagnostic.
 fn translated(layout: &EngineLayout, pqf: &str) -> Value {
     let rpn = parse_pqf(pqf).unwrap_or_else(|error| panic!("{pqf}: {error}"));
     let of_set = |name: &[u8]| match name {
@@ -344,7 +344,7 @@ fn hostile_terms_are_texts() {
     ]);
 }
 
-/// A long word is searched in its truncated form; a long expression is refused.
+/// A long word is searched for in its truncated form; a long expression is refused.
 #[test]
 fn limits_of_terms() {
     let layout = layout();

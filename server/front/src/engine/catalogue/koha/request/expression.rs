@@ -1,14 +1,14 @@
-//! Masks as regular expressions of Lucene, which match complete terms. Everything except placeholders is escaped.
+//! Masks as Lucene regular expressions, which match complete terms. Everything except placeholders is escaped.
 
 use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_server::{Diagnostic, diagnostic};
 
 use crate::engine::catalogue::leaf::{Word, WordPart};
 
-/// The maximum number of characters of an expression (`index.max_regex_length`).
+/// The maximum number of characters in an expression (`index.max_regex_length`).
 const MOST_CHARACTERS: usize = 1_000;
 
-/// Returns the expression of a word. `folded` folds its text, and `any` is the expression for one masked character.
+/// Returns the expression for a word. `folded` folds its text, and `any` is the expression for one masked character.
 /// Returns `None` if nothing remains of the word's text after folding.
 pub(super) fn of_word<'w>(
     word: &'w Word,
@@ -32,7 +32,7 @@ pub(super) fn of_word<'w>(
     has_text.then_some(expression)
 }
 
-/// Adds a literal text.
+/// Adds literal text.
 pub(super) fn push(expression: &mut String, text: &str) {
     for character in text.chars() {
         // The regular expression would read an escaped letter as a character class, so only punctuation is escaped.

@@ -17,7 +17,7 @@ use crate::engine::catalogue::map::Role;
 use crate::engine::catalogue::offer::{Offer, Point};
 use crate::engine::elastic::request::{adjacent, any_of, matching, nothing, places, range};
 
-/// Returns the query of a leaf.
+/// Returns the query for a leaf.
 ///
 /// # Errors
 /// Fails if the engine cannot carry out the mask.
@@ -103,8 +103,8 @@ impl LeafReader<'_> {
         if !all {
             return Ok(any_of(queries));
         }
-        // A word of which the engine drops all characters would match everything, so a match of at least one word is required as
-        // well.
+        // A word whose characters are all dropped by the engine would match everything, so a match of at least one word is
+        // required as well.
         if exact.len() == words.len() {
             queries.push(some_word(fields, &exact.join(" ")));
         }
@@ -137,7 +137,7 @@ impl LeafReader<'_> {
         Ok(any_of(queries.into_iter().flatten().collect()))
     }
 
-    /// Returns the query of a word with masks in a field.
+    /// Returns the query for a word with masks in a field.
     fn masked(&self, field: &str, word: &Word) -> Result<Value, Diagnostic> {
         if let Some(text) = beginning(word) {
             return Ok(json!({ "prefix": { field: text } }));
@@ -173,8 +173,7 @@ impl LeafReader<'_> {
         positions.collect()
     }
 
-    /// Returns the query for words at given positions of a value; `None` if nothing remains of a phrase after
-    /// folding.
+    /// Returns the query for words at given positions in a value; `None` if nothing remains of a phrase after folding.
     fn places(&self, field: &str, spans: &Spans) -> Result<Option<Value>, Diagnostic> {
         places(field, spans, |placed| {
             let mut spans = Vec::new();
@@ -202,7 +201,7 @@ impl LeafReader<'_> {
         Ok(any_of(queries))
     }
 
-    /// Returns the expressions of the words; `None` if nothing remains of them after folding.
+    /// Returns the expressions for the words; `None` if nothing remains of them after folding.
     fn edged_words(&self, field: &str, placed: &Placed) -> Option<Vec<String>> {
         let Some(text) = placed.text() else {
             let words = placed.words.iter();
@@ -312,7 +311,7 @@ impl LeafReader<'_> {
     }
 }
 
-/// The number of characters of a year.
+/// The number of characters in a year.
 const YEAR: usize = 4;
 /// The character that sorts after all digits.
 const BEHIND_DIGITS: &str = ":";

@@ -1,4 +1,4 @@
-//! Folded terms of a field, alone and at positions.
+//! Folded terms in a field, alone or at positions.
 
 use serde_json::{Value, json};
 use z3950_server::Diagnostic;
@@ -6,7 +6,7 @@ use z3950_server::Diagnostic;
 use super::expression::{bounded, push};
 use crate::engine::elastic::request::{any_span, matching, nothing};
 
-/// A term of a field, or a pattern of terms.
+/// A term in a field, or a pattern for terms.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Term {
     Exact(String),

@@ -65,7 +65,7 @@ fn fields<'a>(offer: &'a Offer, analysis: &'a Analysis) -> KohaFields<'a> {
     KohaFields { offer, analysis }
 }
 
-/// Returns the words into which the engine of the tests folds texts.
+/// Returns the words into which the tests' engine folds strings.
 fn analysis() -> Analysis {
     let mut analysis = Analysis::default();
     let words = |words: &[&str]| {
@@ -315,7 +315,7 @@ fn numbers_dates_and_ranges() {
     );
 }
 
-/// The engine does not parse any text of a client, and no such text can end a JSON value.
+/// The engine does not parse any of the client's text, and none of it can end a JSON value.
 #[test]
 fn hostile_text_stays_a_value() {
     for text in [

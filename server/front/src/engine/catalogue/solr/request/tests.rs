@@ -1,4 +1,4 @@
-//! Tests of queries as they are sent to Solr: the query, and the texts to which it refers.
+//! Tests of queries as they are sent to Solr: the query, and the strings to which it refers.
 
 use std::ops::Bound;
 
@@ -64,7 +64,7 @@ fn offer() -> Offer {
     Offer::new(&map, None).0
 }
 
-/// Returns the clause of a query, or the condition of its diagnostic.
+/// Returns the clause for a query, or the condition of its diagnostic.
 fn clause(offer: &Offer, pqf: &str) -> Result<Clause, i64> {
     let query = parse_pqf(pqf).unwrap_or_else(|error| panic!("{pqf}: {error}"));
     let none = |name: &[u8]| Err(diagnostic(Condition::RESULT_SET_DOES_NOT_EXIST, name));
@@ -74,7 +74,7 @@ fn clause(offer: &Offer, pqf: &str) -> Result<Clause, i64> {
         .map_err(|why| why.condition)
 }
 
-/// Returns the query and the texts, or the condition of the diagnostic.
+/// Returns the query and the strings to which it refers, or the condition of the diagnostic.
 fn asked(pqf: &str) -> Result<(Value, Vec<String>), i64> {
     let offer = offer();
     let clause = clause(&offer, pqf)?;
@@ -82,7 +82,7 @@ fn asked(pqf: &str) -> Result<(Value, Vec<String>), i64> {
     let body = request.map_err(|why| why.condition)?.body();
     let texts = body["params"].as_object().expect("texts").values();
     let texts = texts.map(|text| text.as_str().expect("a text").to_owned());
-    // The last two texts come from the filters.
+    // The last two strings come from the filters.
     let texts: Vec<String> = texts.collect();
     let (own, filters) = texts.split_at(texts.len() - 2);
     assert_eq!(filters, ["A b", "Closed"]);
@@ -95,7 +95,7 @@ fn check(pqf: &str, query: &str, texts: &[&str]) {
     assert_eq!(own, texts, "{pqf}");
 }
 
-/// The client's text only occurs in a parameter.
+/// The client's text occurs only in a parameter.
 #[test]
 fn words_go_as_they_were_written() {
     check(

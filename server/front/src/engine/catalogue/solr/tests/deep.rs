@@ -9,7 +9,7 @@ use super::{database, held, searched};
 use crate::engine::catalogue::CatalogueDatabase;
 use crate::engine::link::fake::{FakeAnswer, FakeNode};
 
-/// The number of records of a core.
+/// The number of records in a core.
 const RECORDS: usize = 120_000;
 
 /// Returns the page that a search requests, in the order of identifiers.
