@@ -15,7 +15,7 @@ pub(crate) struct DatabaseChoice {
     pub(crate) name: String,
     /// The title; for a part, without the title of the database.
     pub(crate) title: String,
-    /// The addresses of the servers that hold the records; empty for records of this server.
+    /// The addresses of the servers that hold the records; empty for records on this server.
     addresses: Vec<String>,
     pub(crate) is_chosen: bool,
 }
@@ -33,7 +33,7 @@ pub(crate) struct ShownDatabase {
     sorted: SortedBy,
 }
 
-/// The indexes that the records of a database can be sorted by.
+/// The indexes that the records in a database can be sorted by.
 enum SortedBy {
     /// The database does not list its indexes.
     Any,

@@ -1,5 +1,5 @@
-//! File formats for records, which both the page and the gateway offer, and the text before, between and after the records
-//! of a file.
+//! File formats for records, which both the page and the gateway offer, and the text before, between and after the records in a
+//! file.
 
 use z3950::Record;
 use z3950_asn1::record::RetrievedRecord;
@@ -92,13 +92,13 @@ pub(crate) static FORMATS: [FileFormat; 8] = [
 const NO_MARC: &str = "it is not MARC";
 
 impl FileFormat {
-    /// Returns the format of this name.
+    /// Returns the format with this name.
     pub(crate) fn named(name: &str) -> Option<&'static Self> {
         FORMATS.iter().find(|format| format.name == name)
     }
 
-    /// Returns the formats for a file of one record, each with its title for a single record. In such a file, JSON is one object
-    /// and not an array.
+    /// Returns the formats for a file with one record, each with its title for a single record. In such a file, JSON is one
+    /// object and not an array.
     pub(crate) fn of_one_record() -> impl Iterator<Item = (&'static Self, &'static str)> {
         FORMATS.iter().filter_map(|format| match format.writer {
             FileWriter::JsonLines => None,
@@ -140,7 +140,7 @@ impl FileFormat {
         Ok(octets)
     }
 
-    /// Writes a file of a single record with its source. MARCXML and JSON are written without the collection element or array.
+    /// Writes a file with a single record and its source. MARCXML and JSON are written without the collection element or array.
     ///
     /// # Errors
     /// Fails if the record cannot be written in this format; the message says why.

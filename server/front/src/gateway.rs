@@ -1,5 +1,6 @@
-//! The gateway of RFC 1630, which follows `z39.50r`, `z39.50s` and `gopher` URLs on behalf of HTTP clients. URLs of the gateway's
-//! own server are answered in a session with that server; other servers are contacted only if the settings allow it.
+//! The gateway that RFC 1630 describes, which follows `z39.50r`, `z39.50s` and `gopher` URLs on behalf of HTTP clients. URLs that
+//! lead to the gateway's own server are answered in a session with that server; other servers are contacted only if the settings
+//! allow it.
 
 mod addresses;
 mod allowed;
@@ -47,7 +48,7 @@ use crate::layout::{PageLayout, redirect, style};
 use crate::own::{admitted, own_client};
 use crate::text::{chain, clean, encoded};
 
-/// The database name that stands for all databases of a server, unless a database actually has this name.
+/// The database name that stands for all databases on a server, unless a database actually has this name.
 const ALL_DATABASES: &str = "Default";
 
 /// The options of a gateway.
@@ -58,7 +59,7 @@ pub struct GatewayOptions {
     pub targets: GatewayTargets,
     /// The maximum time for following one URL; by default, 20 seconds.
     pub time: Duration,
-    /// The maximum number of octets of a record or item; by default, 8 MiB.
+    /// The maximum number of octets in a record or item; by default, 8 MiB.
     pub octets: usize,
     /// The maximum number of URLs that are followed at the same time; by default, 64. Further requests get status 429.
     pub requests: usize,
@@ -187,7 +188,7 @@ impl Gateway {
         }
     }
 
-    /// Returns a redirect to the search page, on which the databases of the URL are selected.
+    /// Returns a redirect to the search page, on which the databases in the URL are selected.
     async fn search_form(
         &self,
         url: &Z3950Url,
@@ -200,8 +201,8 @@ impl Gateway {
             return Err(GatewayFailure::new(StatusCode::NOT_FOUND, words));
         }
         let passage = self.passage(url.host(), url.port(), asked, client)?;
-        // Some databases are visible only with the right password, so this answer would reveal whether a password is right. The
-        // password is therefore checked first, as for a session.
+        // Some databases are visible only with the correct password, so this answer would reveal whether a password is correct.
+        // The password is therefore checked first, as for a session.
         if client.login().is_some() {
             self.admit(client).await?;
         }
@@ -275,7 +276,7 @@ impl Gateway {
         })
     }
 
-    /// Fetches the record of a URL within the gateway's limits.
+    /// Fetches the record that a URL names, within the gateway's limits.
     async fn record(
         &self,
         url: &Z3950Url,
@@ -326,8 +327,8 @@ impl Gateway {
         }
     }
 
-    /// Fetches the Gopher item of a URL within the gateway's limits. URLs of this server are refused, because it does not serve
-    /// Gopher.
+    /// Fetches the Gopher item that a URL names, within the gateway's limits. URLs that lead to this server are refused, because
+    /// it does not serve Gopher.
     async fn gopher(
         &self,
         url: &GopherUrl,

@@ -26,7 +26,7 @@ pub(crate) fn own_client(asker: &WebClient, mut options: ClientOptions) -> Clien
 /// Checks whether this server admits the client.
 ///
 /// # Errors
-/// Fails with the HTTP status and the reason of the refusal.
+/// Fails with the HTTP status and the reason for the refusal.
 pub(crate) async fn admitted(client: &WebClient) -> Result<(), (StatusCode, String)> {
     let own = own_client(client, ClientOptions::default());
     if let Err(error) = own.connect(OWN).await {

@@ -44,7 +44,7 @@ const PAGE: u64 = 10;
 /// The maximum number of records in a file of all records found.
 const MAX_FILE: u64 = 1000;
 
-/// An answer of the page to an HTTP request.
+/// The page's answer to an HTTP request.
 type PageAnswer = Response<WebBody>;
 
 /// The search page, which is passed to [`Server::with_web`](z3950_server::Server::with_web). It answers `/`, `/search` and
@@ -61,7 +61,7 @@ pub struct CataloguePage {
 const SUGGESTION_TIME: Duration = Duration::from_secs(2);
 
 impl CataloguePage {
-    /// Creates the page of a server.
+    /// Creates the page for a server.
     pub fn new() -> Self {
         Self {
             layout: PageLayout::new(true),

@@ -81,13 +81,13 @@ pub struct RemoteOptions {
     pub sessions: usize,
     /// The maximum size of the record cache in octets; by default, 64 MiB.
     pub cache_octets: usize,
-    /// Whether records of one edition are shown as one hit ([`merge`]) if they are among the first records of their targets; by
-    /// default, `false`.
+    /// Whether records of one edition are shown as one hit ([`merge`]) if they are among the first records from their targets;
+    /// by default, `false`.
     pub merge: bool,
     /// The number of records at the beginning of each target's result that are read for merging; by default, 100, and at most
     /// [`Self::MAX_MERGE_RECORDS`].
     pub merge_records: u64,
-    /// The maximum number of records of several targets that a sort puts in order; by default, 1000, and at most
+    /// The maximum number of records from several targets that a sort puts in order; by default, 1000, and at most
     /// [`Self::MAX_SORTED_RECORDS`]. Records beyond this number cannot be retrieved.
     pub sorted_records: u64,
 }

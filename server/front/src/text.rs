@@ -4,17 +4,17 @@
 use std::error::Error;
 use std::fmt::Write;
 
-/// The maximum number of characters of a title or another line of a list.
+/// The maximum number of characters in a title or another line in a list.
 pub(super) const LINE: usize = 300;
-/// The maximum number of characters of a value on the page of a single record.
+/// The maximum number of characters in a value on the page for a single record.
 pub(super) const VALUE: usize = 20_000;
 
-/// Returns the text for a line of a list: shortened, and with control characters replaced.
+/// Returns the text for a line in a list: shortened, and with control characters replaced.
 pub(super) fn clean(text: &str) -> String {
     cut(text, LINE)
 }
 
-/// Returns at most `most` characters of a text, with a note if it is longer; control characters are replaced as by [`printable`].
+/// Returns at most `most` characters of `text`, with a note if it is longer; control characters are replaced as by [`printable`].
 pub(super) fn cut(text: &str, most: usize) -> String {
     let mut shown: String = text.chars().take(most).map(printable).collect();
     let left = text.chars().skip(most).count();

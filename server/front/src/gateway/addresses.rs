@@ -1,5 +1,5 @@
-//! Distinguishes public addresses from special-purpose addresses (registries of RFC 6890). [`PublicResolver`] returns only public
-//! addresses, so that connections are made to exactly the address that was checked.
+//! Distinguishes public addresses from special-purpose addresses (as listed in the RFC 6890 registries). [`PublicResolver`]
+//! returns only public addresses, so that connections are made to exactly the address that was checked.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};

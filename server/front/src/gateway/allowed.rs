@@ -33,7 +33,7 @@ struct NamedTarget {
     databases: Option<Vec<Octets>>,
 }
 
-/// The reason why a string is not a valid target of a gateway.
+/// The reason why a string is not a valid target for a gateway.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GatewayTargetError {
@@ -118,7 +118,7 @@ impl GatewayTargets {
         Ok(())
     }
 
-    /// Replaces targets that are names of profiles with the servers of those profiles.
+    /// Replaces targets that are profile names with the servers that the profiles describe.
     pub fn resolve(&mut self, profiles: &Profiles) {
         for target in &mut self.named {
             if let Some(known) = NamedTarget::of_profile(&target.text, profiles) {

@@ -146,7 +146,7 @@ impl GatewayFailure {
         }
     }
 
-    /// Adds a link to the search page that lists all records of the URL.
+    /// Adds a link to the search page that lists all records that the URL names.
     pub(super) fn with_list(mut self, url: &Z3950Url) -> Self {
         if let Some(path) = listed(url) {
             let words = match self.hits {
@@ -264,7 +264,8 @@ fn in_each_database(url: &Z3950Url) -> Vec<GatewayLink> {
     links.collect()
 }
 
-/// Returns the path of the search page that lists the records of a URL; `None` if the URL has no docid, or one that is not UTF-8.
+/// Returns the path of the search page that lists the records that a URL names; `None` if the URL has no docid, or one that is
+/// not UTF-8.
 fn listed(url: &Z3950Url) -> Option<String> {
     let docid = url.docid()?.as_bytes().to_vec();
     let query = Query::docid(String::from_utf8(docid).ok()?).to_string();

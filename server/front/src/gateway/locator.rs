@@ -19,7 +19,7 @@ pub(super) enum NamedUrl {
     Record(Z3950Url),
     /// The URL of databases to be searched.
     Databases(Z3950Url),
-    /// The URL of an item of a Gopher server.
+    /// The URL of an item on a Gopher server.
     Gopher(GopherUrl),
 }
 
@@ -29,7 +29,7 @@ pub(super) struct GatewayRequest {
     pub(super) url: NamedUrl,
     /// The parameter `format`.
     pub(super) format: Option<String>,
-    /// Whether the URL is the complete request target. The Host header then repeats the host of the URL (RFC 9112 §3.2.2), so it
+    /// Whether the URL is the complete request target. The Host header then repeats the host in the URL (RFC 9112 §3.2.2), so it
     /// must not be taken for a name of the gateway.
     pub(super) is_whole_target: bool,
 }
@@ -96,7 +96,7 @@ fn named(text: &str) -> Result<NamedUrl, String> {
     }
 }
 
-/// Returns the URL in a path. Some proxies merge the two slashes of the URL into one, so one slash is accepted.
+/// Returns the URL in a path. Some proxies merge the two slashes in the URL into one, so one slash is accepted.
 fn in_path(target: &Uri) -> Option<String> {
     let path = target.path().strip_prefix('/')?;
     let (scheme, rest) = scheme_of(path)?;

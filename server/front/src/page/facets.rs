@@ -50,7 +50,7 @@ pub(super) async fn facets(search: &PageSearch, index: usize) -> Option<String> 
     Some(rendered(&shown))
 }
 
-/// The most frequent terms of a field.
+/// The most frequent terms in a field.
 struct FacetGroup {
     title: &'static str,
     terms: Vec<FacetLink>,
@@ -64,7 +64,7 @@ struct FacetLink {
 }
 
 impl FacetGroup {
-    /// Creates the group of a field; `None` if the field has no terms, or was not requested.
+    /// Creates the group for a field; `None` if the field has no terms, or was not requested.
     fn of(found: &FacetField, parameters: &Parameters, target: &str) -> Option<Self> {
         let StringOrNumeric::String(name) = found.field()? else {
             return None;

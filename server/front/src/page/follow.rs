@@ -1,4 +1,4 @@
-//! Follows URLs typed into the search form: URLs of databases of this server lead to the form, all other URLs to the gateway.
+//! Follows URLs typed into the search form: URLs of databases on this server lead to the form, all other URLs to the gateway.
 
 use z3950::target::Target;
 use z3950_server::web::WebClient;
@@ -11,7 +11,7 @@ use crate::layout::redirect;
 use crate::text::encoded;
 
 impl CataloguePage {
-    /// Redirects the client to the form if the URL is that of a database of this server, and otherwise to the gateway, which
+    /// Redirects the client to the form if the URL is that of a database on this server, and otherwise to the gateway, which
     /// follows the URL.
     pub(super) fn follow(&self, client: &WebClient, parameters: &Parameters) -> PageAnswer {
         let url = &parameters.query;
@@ -44,8 +44,8 @@ impl CataloguePage {
     }
 }
 
-/// Returns the database of this server at an SRU address, if the host of the address is the one by which the client reached the
-/// server.
+/// Returns the database on this server that an SRU address names, if the host of the address is the one by which the client
+/// reached the server.
 fn own(url: &str, client: &WebClient, catalogues: &Catalogues) -> Option<String> {
     let target: Target = url.parse().ok()?;
     let (host, port) = client.authority();

@@ -1,4 +1,4 @@
-//! A search of the page in databases of the server, and the answer of each database.
+//! A search that the page makes in the server's databases, and the answer from each database.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,10 +18,10 @@ use crate::choices::Catalogues;
 use crate::own::{OWN, own_client};
 use crate::text::{clean, described, encoded};
 
-/// The number of records of each database that are compared to choose the best one.
+/// The number of records from each database that are compared to choose the best one.
 const COMPARED: u64 = 20;
 
-/// A search of the page.
+/// A search that the page makes.
 pub(super) struct PageSearch {
     pub(super) parameters: Parameters,
     pub(super) asked: PageQuery,
@@ -81,7 +81,7 @@ impl PageSearch {
         Ok(search)
     }
 
-    /// Decides whether to retrieve the best record of an identifier or all its records. If the search is narrowed or sorted, or
+    /// Decides whether to retrieve the best record for an identifier or all its records. If the search is narrowed or sorted, or
     /// does not start with the first record, an identifier is replaced by the query that finds its records. Alternative searches
     /// are tried only for the original query, not for the narrowed one.
     async fn choose_records(&mut self) -> Result<(), Error> {
@@ -131,8 +131,8 @@ impl PageSearch {
         self.wanted.best.is_some()
     }
 
-    /// Returns the request for `count` records of each database from position `start`, or for the records among which the best is
-    /// chosen.
+    /// Returns the request for `count` records from each database, starting at position `start`, or for the records among which
+    /// the best is chosen.
     pub(super) fn wanted(&self, start: u64, count: u64) -> Wanted {
         let (start, count) = if self.is_for_best() {
             (1, COMPARED)
@@ -152,7 +152,7 @@ impl PageSearch {
     /// Opens a session with this server for one of its databases.
     ///
     /// # Errors
-    /// Fails with the errors of [`Client::connect`].
+    /// Fails with the errors from [`Client::connect`].
     pub(super) async fn connection(&self, database: &str) -> Result<Connection, Error> {
         let url = format!("{OWN}/{}", encoded(database));
         self.client.connect(url).await
@@ -168,8 +168,8 @@ impl PageSearch {
         targets.collect()
     }
 
-    /// Searches all databases. Yields the answer of each database as soon as it arrives, with its index in
-    /// [`targets`](Self::targets) and its records as OPAC records. If only the best record of all is requested, the answers of
+    /// Searches all databases. Yields the answer from each database as soon as it arrives, with its index in
+    /// [`targets`](Self::targets) and its records as OPAC records. If only the best record of all is requested, the answers from
     /// databases that found records are yielded after it has been chosen.
     pub(super) fn answers(
         &self,
@@ -227,7 +227,7 @@ impl PageSearch {
     }
 }
 
-/// The answer of a database.
+/// The answer from a database.
 #[derive(Default)]
 pub(super) struct DatabaseAnswer {
     pub(super) found: Option<Arc<Found>>,

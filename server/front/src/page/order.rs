@@ -1,10 +1,10 @@
-//! The orders in which the records of a list can be sorted.
+//! The orders in which the records in a list can be sorted.
 
 use z3950::SortKey;
 use z3950_asn1::apdu::SortKeySpec;
 use z3950_asn1::bib1::attributes::{USE_AUTHOR, USE_DATE_OF_PUBLICATION, USE_TITLE};
 
-/// An order of a list.
+/// An order for a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ListOrder {
     Title,

@@ -20,17 +20,17 @@ pub(super) struct Parameters {
     pub(super) narrowings: Vec<Narrowing>,
     /// Whether to try alternative searches if a search finds nothing or is refused.
     pub(super) has_fallback: bool,
-    /// Whether only the best record of an identifier is requested.
+    /// Whether only the best record for an identifier is requested.
     pub(super) has_best: bool,
     /// The order of the records; `None` for the order in which the database returns them.
     pub(super) sort: Option<ListOrder>,
-    /// The position of the first record of the list, from 1.
+    /// The position of the first record in the list, from 1.
     pub(super) start: Option<u64>,
     /// The position of the record to show on its own page, from 1.
     pub(super) at: Option<u64>,
     /// The name of the file format of a download.
     pub(super) format: Option<String>,
-    /// Whether a download contains all records found, and not only those of the list.
+    /// Whether a download contains all records found, and not only those in the list.
     pub(super) has_all: bool,
     /// Whether a download may leave out records that cannot be written in its format.
     pub(super) may_be_incomplete: bool,
@@ -40,7 +40,7 @@ pub(super) struct Parameters {
 pub(super) const MAX_TARGETS: usize = 64;
 /// The maximum number of terms that narrow one search.
 pub(super) const MAX_NARROWINGS: usize = 16;
-/// The maximum number of octets of the query, and of a term.
+/// The maximum number of octets in the query, and in a term.
 const MAX_QUERY: usize = 8192;
 
 impl Parameters {
@@ -102,7 +102,7 @@ impl Parameters {
         }
     }
 
-    /// Returns the path and query string of this search with only the records of `target`.
+    /// Returns the path and query string of this search with only the records from `target`.
     pub(super) fn link(&self, target: &str, further: &[(&str, &str)]) -> String {
         let is_only = matches!(&*self.targets, [only] if only == target);
         let within = Some(("in", target)).filter(|_| !is_only);
@@ -157,7 +157,7 @@ impl Parameters {
         }
     }
 
-    /// Returns the path and query string for a search of one database, narrowed by an additional term.
+    /// Returns the path and query string for a search in one database, narrowed by an additional term.
     pub(super) fn narrowed_link(&self, target: &str, term: &Narrowing) -> String {
         let mut narrowed = self.clone();
         narrowed.narrowings.push(term.clone());
@@ -183,7 +183,7 @@ pub(super) struct NarrowingField {
     pub(super) name: &'static str,
     /// The title of the field on the page.
     pub(super) title: &'static str,
-    /// The Use attribute of Bib-1 that searches for the field's terms.
+    /// The Bib-1 Use attribute that searches for the field's terms.
     pub(super) access: i64,
 }
 

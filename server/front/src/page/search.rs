@@ -24,7 +24,7 @@ use crate::layout::{PageLayout, page_of, rendered};
 use crate::text::{clean, described};
 
 impl CataloguePage {
-    /// Answers a request of `/search` with the form, a redirect, a download, a record, or a list of results.
+    /// Answers a request to `/search` with the form, a redirect, a download, a record, or a list of results.
     pub(super) async fn search(&self, parameters: Parameters, client: WebClient) -> PageAnswer {
         if parameters.query.is_empty() || parameters.ticks.is_some() {
             return self.start(&client, &parameters);

@@ -16,7 +16,7 @@ use crate::text::{clean, described};
 pub(super) struct Section {
     /// The number of the section on the page, from 1.
     number: usize,
-    /// Whether the page has sections of other databases, and links to each of them.
+    /// Whether the page has sections for other databases, and links to each of them.
     has_others: bool,
     name: String,
     hits: String,
@@ -35,7 +35,7 @@ pub(super) struct Section {
     first: String,
     before: String,
     after: String,
-    /// The menu of downloads: the records of the list, and all records if the list shows only some of them.
+    /// The menu of downloads: the records in the list, and all records if the list shows only some of them.
     downloads: Vec<ShownDownload>,
 }
 
@@ -47,7 +47,8 @@ pub(super) struct ShownDownload {
 }
 
 impl ShownDownload {
-    /// Returns the downloads of the records given by the parameter `selected`; `link` returns the path for a list of parameters.
+    /// Returns the downloads for the records given by the parameter `selected`; `link` returns the path for a list of
+    /// parameters.
     fn new(
         words: String,
         selected: (&str, &str),
@@ -63,7 +64,7 @@ impl ShownDownload {
         }
     }
 
-    /// Returns the downloads of all `count` records, or of the maximum number of records in a file if there are more.
+    /// Returns the downloads for all `count` records, or for the maximum number of records in a file if there are more.
     pub(super) fn of_all(count: u64, link: impl Fn(&[(&str, &str)]) -> String) -> Self {
         let words = match count {
             1 => "This record".to_owned(),
@@ -86,7 +87,7 @@ struct HitLine {
 }
 
 impl Section {
-    /// Creates the section for the answer of a database.
+    /// Creates the section for the answer from a database.
     pub(super) fn of(
         answer: &DatabaseAnswer,
         (number, target): (usize, &str),

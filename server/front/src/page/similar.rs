@@ -14,7 +14,7 @@ pub(super) struct SimilarTerms {
     fixed: usize,
 }
 
-/// A term of the list, compared with the word.
+/// A term in the list, compared with the word.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TermStep {
     /// The distance of the term; `None` if it is too far from the word.
@@ -135,7 +135,7 @@ fn least(row: &[usize]) -> usize {
 mod tests {
     use super::*;
 
-    /// Returns the terms of a sorted list that are similar to `word`, with their distances, and the number of look-ups in the list.
+    /// Returns the terms in a sorted list that are similar to `word`, with their distances, and the number of look-ups in the list.
     fn similar<'a>(
         word: &str,
         (most, fixed): (usize, usize),

@@ -26,16 +26,16 @@ const MAX_DATABASES: usize = 4;
 const MAX_SCANS: usize = 300;
 /// The number of terms requested in each scan.
 const TERMS: u64 = 50;
-/// The minimum number of letters of a word that is corrected; shorter words have too many similar terms.
+/// The minimum number of letters in a word that is corrected; shorter words have too many similar terms.
 const SHORTEST: usize = 4;
-/// The minimum number of letters of a word for which terms with two differences are considered.
+/// The minimum number of letters in a word for which terms with two differences are considered.
 const LONG: usize = 7;
-/// The maximum number of letters of a word that is corrected.
+/// The maximum number of letters in a word that is corrected.
 const LONGEST: usize = 40;
 /// The Bib-1 Structure attribute (type 4) for a word.
 const WORD: i64 = 2;
 
-/// A word of the query.
+/// A word in the query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct TypedWord {
     text: String,
@@ -43,12 +43,12 @@ struct TypedWord {
     access: i64,
 }
 
-/// A term of an index that is similar to a word: its distance, its number of records, and its text, so that the best
-/// term sorts first.
+/// A term in an index that is similar to a word: its distance, its number of records, and its text, so that the best term sorts
+/// first.
 type Candidate = (usize, Reverse<u64>, String);
 
-/// Returns a query that finds something and differs from the query of the search only in misspelt words; `None` if there is none,
-/// or if none was found within this time.
+/// Returns a query that finds something and differs from the search's query only in misspelt words; `None` if there is none, or
+/// if none was found within this time.
 pub(super) async fn suggested(search: &PageSearch, time: Duration) -> Option<String> {
     if time.is_zero() {
         return None;
@@ -83,11 +83,11 @@ async fn corrected(search: &PageSearch) -> Option<String> {
     (is_other && finds_something(search, &local, &text).await).then_some(text)
 }
 
-/// Returns the term that is most similar to the word, from the index of the word in any of the databases.
+/// Returns the term that is most similar to the word, from the word's index in any of the databases.
 async fn best(connections: &[Connection], word: &TypedWord) -> Option<Candidate> {
     let folded = folded(&word.text);
     let is_long = folded.chars().count() >= LONG;
-    // The first letter is usually right, and if it is kept, there are far fewer terms to read.
+    // The first letter is usually correct, and if it is kept, there are far fewer terms to read.
     let ways = [(1, 1), (1, 0), (2, 1)];
     for (most, fixed) in ways.into_iter().take(2 + usize::from(is_long)) {
         let similar = SimilarTerms::new(&folded, most, fixed);
@@ -138,7 +138,7 @@ async fn scanned(connection: &Connection, similar: &SimilarTerms, access: i64) -
     candidates
 }
 
-/// Returns the words of a query that may be misspelt, each with its index.
+/// Returns the words in a query that may be misspelt, each with its index.
 fn words(query: &RpnStructure) -> Vec<TypedWord> {
     let mut words: Vec<TypedWord> = Vec::new();
     let mut rest = vec![query];

@@ -289,7 +289,7 @@ fn text_of_records_is_harmless() {
 #[test]
 fn r_g_no_control_character_reaches_a_page() {
     let raw: String = ('\0'..='\u{9f}').filter(|one| one.is_control()).collect();
-    // A record cannot contain the separators of ISO 2709.
+    // A record cannot contain the ISO 2709 separators.
     let in_record = raw.replace(['\u{1d}', '\u{1e}', '\u{1f}'], "");
     let typed = text::encoded(format!("war{raw}\u{202e}"));
     let mut odd = record("odd", &format!("War {in_record}"));

@@ -18,7 +18,7 @@ pub(super) struct RecordCache {
 
 #[derive(Default)]
 struct KeptRecords {
-    /// The entries by number of the set and rank. An entry without a record stands for a failure that has already been returned.
+    /// The entries by set number and rank. An entry without a record stands for a failure that has already been returned.
     by_place: HashMap<(u64, u64), KeptRecord>,
     order: VecDeque<(u64, u64)>,
     octets: usize,

@@ -15,7 +15,7 @@ use self::terms::{MOST_TERMS, TermSums};
 use super::RemoteDatabase;
 use super::hits::RemoteHits;
 
-/// The minimum number of terms of a field that are requested from a target. It is larger than most requests need, because a term
+/// The minimum number of terms in a field that are requested from a target. It is larger than most requests need, because a term
 /// that is frequent at all targets together may be rare at each of them.
 const LEAST_TERMS: usize = 50;
 /// The attribute types in a facet request, which specify the field, the order of its terms, their number, and the first term.

@@ -12,7 +12,7 @@ use z3950_server::{Diagnostic, diagnostic};
 
 use crate::text::chain;
 
-/// Converts a failure to a diagnostic. A Bib-1 diagnostic of the target is passed on. A failure for which there is no specific
+/// Converts a failure to a diagnostic. A Bib-1 diagnostic from the target is passed on. A failure for which there is no specific
 /// condition becomes the diagnostic that the database is unavailable, with the reason in words.
 pub(super) fn of_error(error: &Error) -> Diagnostic {
     let own = error.diagnostics().first();
@@ -57,7 +57,7 @@ pub(super) fn changed() -> Diagnostic {
     diagnostic(Condition::SYSTEM_ERROR_PRESENTING, words)
 }
 
-/// Creates the diagnostic for a record that does not belong to the list, or cannot be written.
+/// Creates the diagnostic for a record that is not in the list of hits, that the target did not send, or that cannot be encoded.
 pub(super) fn foreign() -> Diagnostic {
     diagnostic(Condition::SYSTEM_ERROR_PRESENTING, "")
 }
@@ -86,7 +86,7 @@ pub(super) fn named(target: &str, failure: &Diagnostic) -> Diagnostic {
     diagnostic(Condition(failure.condition), format!("{target}: {words}"))
 }
 
-/// Combines the diagnostics of several targets, all of which failed. If all targets that refused the request gave the same
+/// Combines the diagnostics from several targets, all of which failed. If all targets that refused the request gave the same
 /// condition, this is the condition of the result; otherwise, it is 109. The words name the condition of each target, unless all
 /// conditions are the same.
 pub(super) fn of_all<'a>(

@@ -83,7 +83,7 @@ impl FeatureRefusal {
         *lock(&self.0) = Some(Instant::now());
     }
 
-    /// Marks the feature as failed if none of the records received for a request of holdings is an OPAC record.
+    /// Marks the feature as failed if none of the records received for a request for holdings is an OPAC record.
     pub(super) fn learn<'a>(&self, came: impl Iterator<Item = &'a Record>) {
         let mut came = came.peekable();
         if came.peek().is_some() && came.all(|record| record.syntax() != Some(OPAC)) {

@@ -1,5 +1,6 @@
-//! The records of several targets as one list, round robin by rank: the first record of each target, then the second ones. The
-//! target of a position is calculated when it is needed, so that the memory for a list does not depend on its length.
+//! The records from several targets as one list, round robin by rank: the first record from each target, then the second
+//! ones. The target of a position is calculated when it is needed, so that the memory for a list does not depend on its
+//! length.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -117,7 +118,7 @@ impl RemoteHits {
         self.parts.iter().any(|part| part.set.is_estimate())
     }
 
-    /// Returns the query that found the records of a target; `None` if the target does not have records in the list.
+    /// Returns the query that found the records at a target; `None` if the target does not have records in the list.
     ///
     /// # Errors
     /// Fails with the target's diagnostic if the search at the target failed.
@@ -148,7 +149,7 @@ impl RemoteHits {
         others.map(|position| RecordId(i64::from(*position)))
     }
 
-    /// Returns the target and rank of the record at a position of the list before merging.
+    /// Returns the target and rank of the record at a position in the list before merging.
     pub(super) fn unmerged_place(&self, position: usize) -> Option<(usize, u64)> {
         self.place_at(u64::try_from(position).ok()?)
     }
@@ -159,7 +160,7 @@ impl RemoteHits {
     }
 }
 
-/// Returns the position that identifies a record; `None` for a record of another list.
+/// Returns the position that identifies a record; `None` for a record in another list.
 pub(super) fn position_of(RecordId(position): RecordId) -> Option<u64> {
     u64::try_from(position).ok()
 }
@@ -189,7 +190,7 @@ impl HitList for RemoteHits {
     }
 }
 
-/// The merged hits that replace the first records of a list.
+/// The merged hits that replace the first records in a list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct MergedWindow {
     /// The number of records that the merged hits replace.
@@ -247,7 +248,7 @@ impl MergedWindow {
     }
 }
 
-/// The approximate number of octets in memory for each target of a list.
+/// The approximate number of octets in memory for each target in a list.
 const PART: usize = 256;
 
 /// The round robin order of parts with given numbers of records.
@@ -262,7 +263,7 @@ struct RoundRobin {
 struct Block {
     /// The position of the block's first record, from 0.
     start: u64,
-    /// The number of records of each part in earlier blocks.
+    /// The number of records from each part in earlier blocks.
     ranks_before: u64,
     parts: Vec<usize>,
 }

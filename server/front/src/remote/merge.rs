@@ -1,5 +1,5 @@
-//! Groups records of several catalogues into clusters of records that describe the same edition. The records are in MARC 21 or
-//! UNIMARC.
+//! Groups records from several catalogues into clusters of records that describe the same edition. The records are in MARC 21
+//! or UNIMARC.
 
 mod edition;
 mod text;

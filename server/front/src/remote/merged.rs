@@ -1,4 +1,4 @@
-//! The record of a hit that was merged from records of several targets: one bibliographic record with the holdings of all these
+//! The record of a hit that was merged from records from several targets: one bibliographic record with the holdings of all these
 //! targets, each marked with the name of its source.
 
 use bytes::Bytes;
@@ -22,11 +22,11 @@ pub(super) struct SourceRecord {
     marc: Option<MarcRecord>,
 }
 
-/// The maximum number of octets of a control number that identifies a record at its source.
+/// The maximum number of octets in a control number that identifies a record at its source.
 const MAX_ID: usize = 256;
 
 impl SourceRecord {
-    /// Creates a record of a database with its rank in the database, from 1.
+    /// Creates a record from a database with its rank in the database, from 1.
     pub(super) fn new(database: &str, rank: u64, record: Record) -> Self {
         let marc = record.marc();
         let id = marc.as_ref().and_then(MarcRecord::control_number);
@@ -95,7 +95,7 @@ pub(super) fn one_of(all: &[SourceRecord]) -> Option<MergedRecord<'_>> {
     Some(MergedRecord { chosen, all })
 }
 
-/// The maximum number of octets of the records whose holdings are combined. The holdings of further sources are left out.
+/// The maximum number of octets in the records whose holdings are combined. The holdings of further sources are left out.
 const MAX_HOLDINGS: usize = 8 << 20;
 
 /// Returns as many records, from the first onwards, as have at most `most` octets in total.

@@ -17,7 +17,7 @@ use super::upstream::Upstream;
 /// The maximum number of operators in a query, after its sets have been replaced by their queries.
 const MAX_OPERATORS: usize = 500;
 
-/// The maximum number of octets of a query, after its sets have been replaced by their queries.
+/// The maximum number of octets in a query, after its sets have been replaced by their queries.
 const MAX_OCTETS: usize = 64 << 10;
 
 /// A query, and the result sets that it names.
@@ -72,7 +72,8 @@ impl<'a> EarlierSets<'a> {
     /// target.
     ///
     /// # Errors
-    /// Fails with the diagnostic of a set in which the target failed, or with condition 6 or 31 for a query that is too long.
+    /// Fails with the diagnostic from the target if its search for one of the sets failed, or with condition 6 or 31 for a query
+    /// that is too long.
     pub(super) fn query_at(&self, target: &str) -> Result<Option<RpnQuery>, Diagnostic> {
         if self.by_name.is_empty() {
             return Ok(Some(self.query.clone()));

@@ -20,7 +20,7 @@ use super::merged::{SourceRecord, one_of};
 use super::{RemoteDatabase, after};
 
 impl RemoteDatabase {
-    /// Fetches the records of a response that are not in the cache, from all targets at the same time. If a record cannot be
+    /// Fetches the records in a response that are not in the cache, from all targets at the same time. If a record cannot be
     /// fetched, this is reported when the record is retrieved.
     ///
     /// # Errors

@@ -12,8 +12,8 @@ use z3950_marc::text::escape_unprintable;
 use super::form::SourceForm;
 use super::term_counts;
 
-/// The maximum number of records of a target in one result. A target that claims an impossible number must not take positions
-/// from other targets.
+/// The maximum number of records from a target in one result. A target that claims an impossible number must not take
+/// positions from other targets.
 pub(super) const MOST_OF_TARGET: u64 = 1_000_000;
 
 /// A query for a target, and the keys by which the target is to sort the result.
@@ -57,7 +57,7 @@ pub(super) struct RemoteSet {
     is_estimate: bool,
     /// The number of records for each term, if the target reports these numbers.
     pub(super) term_counts: Option<Vec<usize>>,
-    /// Further messages of the target, such as a diagnostic that accompanies its records.
+    /// Further messages from the target, such as a diagnostic that accompanies its records.
     pub(super) remarks: Vec<String>,
     pub(super) held: Mutex<HeldSet>,
 }
@@ -96,10 +96,10 @@ impl HeldSet {
     }
 }
 
-/// The maximum number of characters of a target's remark that are passed on.
+/// The maximum number of characters in a target's remark that are passed on.
 const MOST_OF_REMARK: usize = 1000;
 
-/// Returns the remarks of a target.
+/// Returns the remarks from a target.
 fn remarks(result: &ResultSet) -> Vec<String> {
     let sources = result.sources();
     let printable = sources.remarks.iter().map(|words| {

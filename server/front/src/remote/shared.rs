@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use z3950_server::Diagnostic;
 use z3950_server::lock;
 
-/// The searches of a target that can be shared.
+/// The searches at a target that can be shared.
 pub(super) struct SharedSearches<T> {
     fresh: Duration,
     most: usize,
@@ -39,7 +39,7 @@ impl<T: Clone> SharedSearches<T> {
         }
     }
 
-    /// Returns the answer of an equal search, or performs this search if there is no equal one. Failures are shared only while
+    /// Returns the answer to an equal search, or performs this search if there is no equal one. Failures are shared only while
     /// the search is in progress. If the caller that searches is cancelled, a waiting caller takes over.
     pub(super) async fn answer(
         &self,

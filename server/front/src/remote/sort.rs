@@ -34,7 +34,7 @@ impl RemoteDatabase {
     ///
     /// # Errors
     /// Fails with condition 30 for a set that does not belong to this database, with condition 207 for keys by which not all
-    /// targets can sort, or with the diagnostics of the targets that failed, which include the names of the targets.
+    /// targets can sort, or with the diagnostics from the targets that failed, which include the names of the targets.
     pub(super) async fn sorted(&self, sort: Sort<'_>) -> Result<Hits, Diagnostic> {
         let keys = sort.keys;
         let is_specific = |element| matches!(element, &SortElement::DatabaseSpecific(_));
@@ -132,8 +132,8 @@ impl RemoteDatabase {
         }
     }
 
-    /// Returns records of a target, starting with the first of these ranks. If this record is cached, returns it with the cached
-    /// records that follow without a gap; otherwise, fetches a page.
+    /// Returns records from a target, starting with the first of these ranks. If this record is cached, returns it with the
+    /// cached records that follow without a gap; otherwise, fetches a page.
     async fn read(
         &self,
         part: &HitsOfTarget,

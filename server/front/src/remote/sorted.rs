@@ -1,5 +1,5 @@
-//! Merges the sorted lists of several targets into one list, only as far as it is read. Records of one target keep the target's
-//! order; records of different targets are compared by keys read from the records.
+//! Merges the sorted lists of several targets into one list, only as far as it is read. Records from one target keep the target's
+//! order; records from different targets are compared by keys read from the records.
 
 use std::cmp::Ordering;
 use std::collections::VecDeque;
@@ -135,8 +135,8 @@ impl SortedList {
             .saturating_add(heads)
     }
 
-    /// Puts records in order up to this number of positions, as far as possible. `read` reads records of a part, by
-    /// rank from 1; it may read fewer than requested, and returns `None` when the time limit has expired.
+    /// Puts records in order up to this number of positions, as far as possible. `read` reads records from a part, by rank from
+    /// 1; it may read fewer than requested, and returns `None` when the time limit has expired.
     pub(super) async fn reach<F>(
         &self,
         positions: u64,
@@ -316,7 +316,7 @@ impl OpenPart {
     }
 }
 
-/// Returns the failure of a page in which no record could be read.
+/// Returns the failure for a page in which no record could be read.
 fn failure_of(page: &[Result<Record, Diagnostic>]) -> Option<Diagnostic> {
     if page.iter().any(Result::is_ok) {
         return None;

@@ -1,13 +1,13 @@
-//! The number of records for each term of a query (SearchResult-1, Z39.50-2003 Appendix USR.1). The numbers of all targets are
-//! added up if every target that answered reports them.
+//! The number of records for each term of a query (SearchResult-1, Z39.50-2003 Appendix USR.1). The numbers from all targets
+//! are added up if every target that answered reports them.
 
 use z3950::service::search::SearchResult;
 use z3950_asn1::apdu::RpnQuery;
 use z3950_asn1::format::search_result1::{QueryExpression, SubqueryReport};
 use z3950_server::backend::TermCount;
 
-/// Returns the number of records for each term of a query, from the left, as reported by a target; `None` if any number is
-/// missing.
+/// Returns the number of records for each term of a query, from left to right, as reported by a target; `None` if any number
+/// is missing.
 pub(super) fn of_target(found: &SearchResult, query: &RpnQuery) -> Option<Vec<usize>> {
     let terms: Vec<_> = query.rpn.terms().collect();
     let natural = |count: i64| usize::try_from(count).ok();

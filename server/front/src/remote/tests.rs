@@ -399,7 +399,7 @@ async fn lies_about_counts_cost_the_missing_records_only() {
 
 #[tokio::test]
 async fn records_of_a_target_that_died_are_replaced_by_diagnostics() {
-    // The first five records of each target come with the answers to the search.
+    // The first five records from each target come with the answers to the search.
     let (one, dying) = (catalogue("a", 6).start(), catalogue("b", 6).start());
     let front = front([target(&one), target(&dying)]);
     let connection = connected(&front, "union").await;

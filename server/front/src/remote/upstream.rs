@@ -148,7 +148,7 @@ impl Upstream {
         (form == SourceForm::Holdings).then_some(&self.without_holdings)
     }
 
-    /// Searches, or shares the answer of an equal search. The first `first` records are fetched with the answer, in the wanted
+    /// Searches, or shares the answer to an equal search. The first `first` records are fetched with the answer, in the wanted
     /// form if the target supports it.
     ///
     /// # Errors
@@ -380,7 +380,7 @@ impl Upstream {
         Ok((connection, true))
     }
 
-    /// Waits for an answer until the time limit of the target or the deadline, whichever comes first.
+    /// Waits for an answer until the target's time limit or the deadline, whichever comes first.
     ///
     /// # Errors
     /// Fails if the answer is late. An optional feature in the request may be the reason, so it is then marked as failed.

@@ -1,4 +1,4 @@
-//! Reads the first records of each target during a search, and merges records of one edition into one hit.
+//! Reads the first records from each target during a search, and merges records of one edition into one hit.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use super::records::runs;
 use super::{RemoteDatabase, RemoteOptions};
 
 impl RemoteDatabase {
-    /// Reads the first records of all targets at the same time, and merges records of one edition into one hit. Records that do
+    /// Reads the first records from all targets at the same time, and merges records of one edition into one hit. Records that do
     /// not arrive in time remain separate hits.
     pub(super) async fn merge_first(
         &self,
@@ -51,7 +51,7 @@ impl RemoteDatabase {
         drop(waiting);
     }
 
-    /// Returns the first records of a target, by rank.
+    /// Returns the first records from a target, by rank.
     async fn first_of(
         &self,
         part: &HitsOfTarget,

@@ -20,7 +20,7 @@ pub(crate) struct ShownValue {
     pub(crate) search: String,
 }
 
-/// The maximum number of characters of a name or subject that is searched for.
+/// The maximum number of characters in a name or subject that is searched for.
 const MAX_SOUGHT: usize = 500;
 
 const LANGUAGE: &str = "Language";
@@ -128,7 +128,7 @@ fn coded_language(marc: &MarcRecord) -> Option<&'static str> {
 }
 
 impl ShownValue {
-    /// Splits a text into plain text and links to web pages and files.
+    /// Splits text into plain text and links to web pages and files.
     fn of(text: &str) -> Self {
         let mut parts: Vec<(String, bool)> = Vec::new();
         for word in text.split_inclusive(' ') {

@@ -91,7 +91,7 @@ async fn named_servers_are_asked_and_others_only_at_public_addresses() {
     assert_eq!(other.transcript().len(), asked, "nothing was sent");
 }
 
-/// The Host header repeats the host of the URL, as RFC 9112 §3.2.2 requires, and must not be taken for a name of the gateway.
+/// The Host header repeats the host in the URL, as RFC 9112 §3.2.2 requires, and must not be taken for a name of the gateway.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_host_of_a_whole_url_is_not_the_gateway() {
     let other = TestServer::builder()

@@ -15,7 +15,7 @@ fn book(docid: &str, title: &str, author: &str, year: &str) -> MarcRecord {
     book
 }
 
-/// Returns the positions of these texts in a page.
+/// Returns the positions of these strings in a page.
 fn places<const N: usize>(page: &str, texts: [&str; N]) -> [usize; N] {
     texts.map(|text| page.find(text).unwrap_or_else(|| panic!("{text}: {page}")))
 }

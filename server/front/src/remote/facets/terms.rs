@@ -1,4 +1,4 @@
-//! The terms of a facet field: the terms of each target, within limits, and the sums over all targets.
+//! The terms of a facet field: the terms from each target, within limits, and the sums over all targets.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -8,12 +8,12 @@ use z3950_asn1::format::facets::{FacetField, FacetList};
 use z3950_marc::charset::utf8_or_latin1;
 use z3950_server::backend::FacetRequest;
 
-/// The maximum number of terms of a field that are requested from a target.
+/// The maximum number of terms in a field that are requested from a target.
 pub(super) const MOST_TERMS: usize = 1000;
-/// The maximum number of octets of a term.
+/// The maximum number of octets in a term.
 const MAX_TERM: usize = 256;
 
-/// Limits the facets of a target to the requested fields, and to the maximum length and number of terms.
+/// Limits the facets from a target to the requested fields, and to the maximum length and number of terms.
 pub(in crate::remote) fn bounded(found: FacetList, asked: &FacetList) -> FacetList {
     let fields = asked.0.iter().filter_map(|asked| {
         let same = |one: &&FacetField| one.field() == asked.field();
@@ -41,7 +41,7 @@ struct TermSum {
 }
 
 impl TermSums {
-    /// Adds the counts of a target. Each count is limited to `most`, the number of records that the target found.
+    /// Adds the counts from a target. Each count is limited to `most`, the number of records that the target found.
     pub(super) fn add(&mut self, field: &FacetField, most: usize) {
         for one in field.terms.iter().flatten().take(MOST_TERMS) {
             let Some(term) = text(&one.term) else {

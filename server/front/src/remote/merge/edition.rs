@@ -7,7 +7,7 @@ use z3950_marc::{Field, MarcRecord};
 
 use super::text::{TextRuns, are_abbreviated, are_equal_but_for_a_slip, folded, is_begin};
 
-/// The maximum number of identifiers of a record that are compared.
+/// The maximum number of identifiers in a record that are compared.
 const MAX_IDENTIFIERS: usize = 32;
 
 /// The properties that identify the edition of a bibliographic record.
@@ -253,7 +253,7 @@ fn lossy(octets: &[u8]) -> String {
     String::from_utf8_lossy(begin).into_owned()
 }
 
-/// Returns the valid numbers in a text, in their normal forms.
+/// Returns the valid numbers in a string, in their normal forms.
 fn valid(kind: NumberKind, text: &str) -> Vec<String> {
     let found = numbers(kind, text).into_iter();
     let valid = found.filter(|number| number.is_valid);

@@ -1,11 +1,11 @@
-//! Prepares text of records for comparison: letters and digits without diacritics, in lower case, with one space between words.
+//! Prepares text from records for comparison: letters and digits without diacritics, in lower case, with one space between words.
 
 use std::ops::RangeInclusive;
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-/// The maximum number of characters of a string that are compared.
+/// The maximum number of characters in a string that are compared.
 const MAX_CHARACTERS: usize = 300;
 
 /// Returns the first [`MAX_CHARACTERS`] characters without diacritics, punctuation and case.

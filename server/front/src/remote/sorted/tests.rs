@@ -46,10 +46,10 @@ fn record(title: &str) -> Result<Record, Diagnostic> {
     }
 }
 
-/// A page of records of a part.
+/// A page of records from a part.
 type PageOfPart = std::future::Ready<Option<Vec<Result<Record, Diagnostic>>>>;
 
-/// Returns a function that reads records of these parts, a fixed number at a time.
+/// Returns a function that reads records from these parts, a fixed number at a time.
 fn reader<'a>(
     parts: &'a [&'a [&'a str]],
     at_once: u64,

@@ -182,7 +182,7 @@ async fn copies_are_not_requested_again_from_targets_that_fail_at_them() {
         assert_eq!(copies(&front, "other").await, ["Shared a1: "], "{rules:?}");
         assert_eq!(requests() - before, second, "{rules:?}");
     }
-    // The time limit of the target expires before the search can be repeated without holdings.
+    // The target's time limit expires before the search can be repeated without holdings.
     let one = library(records("a", 1), copy("North"));
     let one = one.rule("on search syntax=opac: silence").start();
     let two = library(records("b", 1), copy("South")).start();

@@ -76,7 +76,7 @@ async fn the_hits_of_each_target_stay_as_counted() {
     let by_target = report.0.first().and_then(|all| all.results_by_db.as_ref());
     let counts = by_target.into_iter().flatten().map(|one| one.count);
     assert_eq!(counts.collect::<Vec<_>>(), [Some(2), Some(2)]);
-    // The records of a single target are not merged.
+    // The records from a single target are not merged.
     let twice = library([book("a1", "Shared Emma", 0), book("a2", "Shared Emma", 0)]).start();
     assert_eq!(found(&merging([target(&twice)]), "shared").await.0, 2);
 }
@@ -103,7 +103,7 @@ async fn records_after_the_first_follow_unchanged() {
 
 #[tokio::test]
 async fn a_source_that_died_is_left_out() {
-    // The first five records of each target come with its search response and are kept with the result set.
+    // The first five records from each target come with its search response and are kept with the result set.
     let others = |prefix: &str| {
         let each = 1..=5;
         each.map(|at| book(&format!("{prefix}{at}"), &format!("Emma {prefix}{at}"), 0))

@@ -34,7 +34,7 @@ impl Backend for ListedTerms {
         });
         let terms: Vec<ScanTerm> = terms.collect();
         let start = folded(&ScanTerm::new(scan.start.term.clone()));
-        // If no term has a blank, the index is a list of words.
+        // If no term has a space, the index is a list of words.
         let is_of_words = self.0.iter().all(|term| !term.contains(' '));
         let start = match start.split_once(' ') {
             Some((word, _)) if is_of_words => word.to_owned(),

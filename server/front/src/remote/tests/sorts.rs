@@ -258,7 +258,7 @@ async fn a_target_that_dies_later_comes_last() {
     drop(two);
     let found = titles(&hits, 1).await;
     let found: Vec<&str> = found.split(" [").collect();
-    // Twenty records of each target were read with the sort, before one target was shut down.
+    // Twenty records from each target were read with the sort, before one target was shut down.
     let order = { 1..=60 }.flat_map(|at| {
         let both = if at <= 20 { &["a", "b"][..] } else { &["a"] };
         both.iter().map(move |of| format!("{at:02}{of}"))
@@ -303,7 +303,7 @@ async fn sorted_records_of_one_edition_are_one_hit() {
     for (by, merge_records, expected) in [
         ("title:desc", 100, "quince pear fig apple"),
         ("title", 100, "apple fig pear quince"),
-        // Only the first record of each target is merged.
+        // Only the first record from each target is merged.
         ("title", 1, "apple fig pear pear quince"),
     ] {
         let front = front_with([target(&one), target(&two)], |options| {

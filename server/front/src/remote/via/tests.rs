@@ -45,7 +45,7 @@ impl Connect for Names {
 }
 
 /// Searches through a front server; returns the number of hits and the failures of targets. Asserts that the search takes less
-/// than the time limit of a target.
+/// than a target's time limit.
 async fn found(front: &TestServer, name: &str) -> (u64, Vec<String>) {
     let search = async {
         let target = format!("{}/{name}", front.addr());
