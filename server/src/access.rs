@@ -119,7 +119,7 @@ pub struct Login<'a> {
     pub group: Option<&'a str>,
     /// The password; empty if there is none.
     pub password: &'a [u8],
-    /// The address of the client; `None` for a client on the server's host that has no address, such as a client of a Unix
+    /// The address of the client; `None` for a client on the server's host that has no address, such as a client that uses a Unix
     /// socket.
     pub address: Option<IpAddr>,
 }
@@ -249,8 +249,8 @@ impl Access {
     ///
     /// # Errors
     ///
-    /// Fails with condition 1010 if credentials are required and missing, with 1014 for an unsupported form, or with the error of
-    /// `prove`.
+    /// Fails with condition 1010 if credentials are required and missing, with 1014 for an unsupported form, or with the error
+    /// from `prove`.
     pub(crate) fn admit(
         &self,
         credentials: Option<&IdAuthentication>,

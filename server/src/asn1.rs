@@ -1,5 +1,5 @@
-//! The items of the package `z3950-asn1` that appear in signatures of this package: the types of arguments and results, the types
-//! of their fields, variants and methods, and the numbers, object identifiers and names needed to create and interpret such
+//! The items from the package `z3950-asn1` that appear in signatures of this package: the types of arguments and results, the
+//! types of their fields, variants and methods, and the numbers, object identifiers and names needed to create and interpret such
 //! values.
 //!
 //! The modules that are re-exported as a whole consist only of such items: [`apdu`] contains the types of the 25 APDUs, which

@@ -28,7 +28,7 @@ pub(crate) struct Association {
     /// The session as seen by the backend, without its user.
     caller: Caller,
     pub(crate) terms: Terms,
-    /// The seat of the authenticated user, which counts against the user's limit of sessions; unset until the client has
+    /// The seat of the authenticated user, which counts against the user's session limit; unset until the client has
     /// authenticated.
     seat: OnceLock<Seat>,
     /// Whether the client is on the server's host.
@@ -224,7 +224,7 @@ impl Association {
     }
 
     /// Adds to the session the persistent result sets whose packages have been presented (Z39.50-2003 Appendix EXT.1.1). Sets
-    /// that exceed the limits of the session are left out, and a later request for them fails.
+    /// that exceed the session's limits are left out, and a later request for them fails.
     pub(crate) fn open_persistent_sets(&self) {
         let opened = self.packages.get().map(|packages| packages.take_opened());
         for (name, set) in opened.into_iter().flatten() {

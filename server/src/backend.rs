@@ -41,8 +41,8 @@ pub(crate) use self::hits::{ResultSet, part_of};
 use crate::budget::Account;
 pub use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 
-/// The answer of a backend: a value, or a diagnostic. A backend that never waits returns [`ready`]. Dropping the future cancels
-/// the operation, which must not leave incomplete changes behind.
+/// The answer from a backend: a value, or a diagnostic. A backend that never waits returns [`ready`]. Dropping the future cancels the
+/// operation; a cancelled operation must not leave incomplete changes behind.
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, Diagnostic>> + Send + 'a>>;
 
 /// Returns an answer that is available immediately.
@@ -120,8 +120,8 @@ pub trait Backend: Send + Sync {
         None
     }
 
-    /// Prepares the retrieval of all records of a response, before they are retrieved one by one. A backend whose records are
-    /// elsewhere can fetch them together here. Returns `None` if there is nothing to wait for.
+    /// Prepares the retrieval of all records in a response, before they are retrieved one by one. A backend whose records are elsewhere
+    /// can fetch them together here. Returns `None` if there is nothing to wait for.
     ///
     /// # Errors
     /// Fails with a diagnostic that replaces all records.
@@ -129,7 +129,7 @@ pub trait Backend: Send + Sync {
         None
     }
 
-    /// Returns a record of a result set, in a syntax and element set that the backend supports.
+    /// Returns a record in a result set, in a syntax and element set that the backend supports.
     ///
     /// # Errors
     /// Fails with a diagnostic that replaces all records; a diagnostic for this record alone is part of the answer.
@@ -137,7 +137,7 @@ pub trait Backend: Send + Sync {
         ready(Err(diagnostic(Condition::SYSTEM_ERROR_PRESENTING, "")))
     }
 
-    /// Returns the terms of an index on both sides of a given term.
+    /// Returns the terms in an index on both sides of a given term.
     ///
     /// # Errors
     /// Fails with condition 235 for a database that does not exist, with 228 for an index that cannot be scanned, or with the
@@ -155,8 +155,8 @@ pub trait Backend: Send + Sync {
         ready(Err(diagnostic(Condition::SERVICE_NOT_FOR_DATABASE, "sort")))
     }
 
-    /// Changes records of a database, either all or none. Returns, in the order of the records, the identifier of each record
-    /// after the change; if any result is a diagnostic, nothing was changed.
+    /// Changes records in a database, either all or none. Returns, in the order of the records, the identifier of each record after the
+    /// change; if any result is a diagnostic, nothing was changed.
     ///
     /// # Errors
     /// Fails with a diagnostic that says why nothing can be changed.
@@ -289,7 +289,7 @@ pub struct SourceReport {
 }
 
 impl SourceReport {
-    /// Creates a report of a source: its number of records, or the reason why it failed.
+    /// Creates a report on a source: its number of records, or the reason why it failed.
     pub fn new(name: impl Into<String>, found: Result<usize, Diagnostic>) -> Self {
         let (records, failure) = match found {
             Ok(records) => (records, None),
@@ -336,7 +336,7 @@ pub struct Retrieve<'a> {
     pub composition: &'a Composition,
 }
 
-/// The records of a response, which are announced to the backend before they are retrieved one by one.
+/// The records in a response, which are announced to the backend before they are retrieved one by one.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RetrieveMany<'a> {
@@ -351,7 +351,7 @@ pub struct RetrieveMany<'a> {
 }
 
 impl<'a> Retrieve<'a> {
-    /// Creates a request, with a new [`Caller`], to retrieve a record of a result set.
+    /// Creates a request, with a new [`Caller`], to retrieve a record in a result set.
     pub fn new(hits: &'a Hits, record: RecordId, composition: &'a Composition) -> Self {
         Self {
             caller: Caller::new(),
@@ -363,7 +363,7 @@ impl<'a> Retrieve<'a> {
 }
 
 impl<'a> RetrieveMany<'a> {
-    /// Creates a request, with a new [`Caller`], to retrieve records of a result set.
+    /// Creates a request, with a new [`Caller`], to retrieve records in a result set.
     pub fn new(hits: &'a Hits, records: &'a [RecordId], composition: &'a Composition) -> Self {
         Self {
             caller: Caller::new(),
@@ -378,7 +378,7 @@ impl<'a> RetrieveMany<'a> {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Retrieved {
-    /// The database of the record.
+    /// The database that contains the record.
     pub database: DatabaseName,
     /// The record, or the diagnostic in its place.
     pub record: Result<External, Diagnostic>,
@@ -389,7 +389,7 @@ pub struct Retrieved {
 }
 
 impl Retrieved {
-    /// Creates a record of the database, or the diagnostic in its place.
+    /// Creates a record from the database, or the diagnostic in its place.
     pub fn new(database: DatabaseName, record: Result<External, Diagnostic>) -> Self {
         Self {
             database,
@@ -424,9 +424,9 @@ impl Retrieved {
 pub struct Composition {
     /// The syntax; `None` lets the backend choose for each record.
     pub syntax: Option<Oid>,
-    /// The name of the element set for records of databases that are not in `by_database`.
+    /// The name of the element set for records in databases that are not in `by_database`.
     pub element_set: String,
-    /// Pairs of a database name and the name of the element set for the records of that database.
+    /// Pairs of a database name and the name of the element set for the records in that database.
     pub by_database: Vec<(String, String)>,
 }
 
@@ -440,7 +440,7 @@ impl Composition {
         }
     }
 
-    /// Returns the element set for records of a database.
+    /// Returns the element set for records in a database.
     pub fn element_set(&self, database: &str) -> &str {
         let mut by_database = self.by_database.iter();
         by_database
@@ -457,15 +457,15 @@ pub struct Scan<'a> {
     pub caller: Caller,
     /// The databases as named in the request; at least one.
     pub databases: &'a [DatabaseName],
-    /// The attribute set of attributes that do not name a set themselves.
+    /// The attribute set for attributes that do not name a set themselves.
     pub attribute_set: Oid,
     /// The index and the starting term.
     pub start: &'a AttributesPlusTerm,
-    /// The records to whose terms the scan and its counts are restricted; `None` for all records of the databases.
+    /// The records to whose terms the scan and its counts are restricted; `None` for all records in the databases.
     pub within: Option<&'a Hits>,
     /// The maximum number of terms before the start.
     pub before: usize,
-    /// The maximum number of terms from the start on, including the start itself or, if it is not in the index, its successor.
+    /// The maximum number of terms from the start onwards, including the start itself or, if it is not in the index, its successor.
     pub after: usize,
     /// The number of terms to skip between two returned terms. Steps are counted from the first term that is not before the
     /// start, in both directions.
@@ -492,13 +492,13 @@ impl<'a> Scan<'a> {
     }
 }
 
-/// Terms of an index, in ascending order.
+/// Terms in an index, in ascending order.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Scanned {
     /// The terms before the start; fewer than requested if the beginning of the index is reached.
     pub before: Vec<ScanTerm>,
-    /// The terms from the start on; fewer than requested if the end of the index is reached.
+    /// The terms from the start onwards; fewer than requested if the end of the index is reached.
     pub after: Vec<ScanTerm>,
     /// Whether the first term of `after` equals the start.
     pub exact: bool,
@@ -506,7 +506,7 @@ pub struct Scanned {
     pub failures: Vec<Diagnostic>,
 }
 
-/// A term of an index, as returned by a scan.
+/// A term in an index, as returned by a scan.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ScanTerm {
@@ -567,7 +567,7 @@ pub struct Update<'a> {
 }
 
 impl<'a> Update<'a> {
-    /// Creates a change to records of a database, with a new [`Caller`].
+    /// Creates a change to records in a database, with a new [`Caller`].
     pub fn new(
         database: &'a DatabaseName,
         action: UpdateAction,

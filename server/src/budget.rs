@@ -1,5 +1,5 @@
-//! Limits the memory that the server uses for its clients: each session has an account, and all accounts share the budget of the
-//! server. A request that exceeds either limit is refused with condition 31, which names the limit.
+//! Limits the memory that the server uses for its clients: each session has an account, and all accounts share the server's
+//! budget. A request that exceeds either limit is refused with condition 31, which names the limit.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -32,7 +32,7 @@ pub(crate) const DECODED: usize = 16;
 pub struct KeptOctets {
     /// The number of octets in use for all sessions and tasks. Each session is counted in steps of 8 KiB.
     pub kept: usize,
-    /// The limit of [`Self::kept`]: [`Limits::server_octets`].
+    /// The limit on [`Self::kept`]: [`Limits::server_octets`].
     pub limit: usize,
 }
 
@@ -64,7 +64,7 @@ impl Budget {
     /// Adds octets to the total.
     ///
     /// # Errors
-    /// Fails with condition 31 if the limit of the server would be exceeded.
+    /// Fails with condition 31 if the server's limit would be exceeded.
     fn add(&self, octets: usize) -> Result<(), Diagnostic> {
         let before = add(&self.used, octets, self.most)
             .ok_or_else(|| exhausted("all sessions keep", "server-octets", self.most))?;
@@ -80,7 +80,7 @@ impl Budget {
         }
     }
 
-    /// Creates the account of a session with these limits.
+    /// Creates the account for a session with these limits.
     pub(crate) fn account(self: &Arc<Self>, limits: &Limits) -> Arc<Account> {
         self.account_of("a session keeps", "session-octets", limits.session_octets)
     }
@@ -139,7 +139,7 @@ impl Account {
     }
 }
 
-/// Rounds the number of octets of an account down to a multiple of [`GRAIN`]. The budget counts the rounded number.
+/// Rounds the number of octets in an account down to a multiple of [`GRAIN`]. The budget counts the rounded number.
 fn grains(octets: usize) -> usize {
     octets / GRAIN * GRAIN
 }

@@ -1,4 +1,4 @@
-//! Catches panics of backends and of other code outside the server itself.
+//! Catches panics in backends and in other code outside the server itself.
 
 use std::any::Any;
 use std::future::poll_fn;

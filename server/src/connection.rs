@@ -78,7 +78,7 @@ impl Context {
         }
     }
 
-    /// Returns the number of a new session.
+    /// Returns the number for a new session.
     pub(crate) fn next_number(&self) -> u64 {
         self.numbers.fetch_add(1, Ordering::Relaxed) + 1
     }
@@ -477,7 +477,7 @@ impl<S: Transport> Connection<'_, S> {
         replayed || self.session.is_open()
     }
 
-    /// Returns the size limit of the next APDU, in octets.
+    /// Returns the size limit for the next APDU, in octets.
     fn max_apdu_size(&self) -> usize {
         match self.player {
             Some(_) => self.limits().apdu_size,

@@ -24,7 +24,7 @@
 //! | `rule`, `kinds`, `words` | rules as text |
 //! | `alter` | faults in the values of requests and answers |
 //! | `octets`, `marc` | faults in the octets of answers and records |
-//! | `sru` | faults in answers of SRU, with the feature `sru` |
+//! | `sru` | faults in SRU answers, with the feature `sru` |
 //! | `unsolicited` | APDUs without a request |
 //! | `script` | applies rules to requests and replies |
 
@@ -80,11 +80,11 @@ pub enum Fault {
     ResultCount(i64),
     /// numberOfRecordsReturned has this value.
     RecordsReturned(i64),
-    /// The first record of the answer is repeated this many times, and the copies are included in the number of records returned.
+    /// The first record in the answer is repeated this many times, and the copies are included in the number of records returned.
     ExtraRecords(usize),
     /// Records come in this syntax, whatever the request prefers.
     Syntax(Oid),
-    /// Each record of the answer is replaced by a surrogate diagnostic.
+    /// Each record in the answer is replaced by a surrogate diagnostic.
     Surrogate(Diagnostic),
     /// The search succeeds, but a non-surrogate diagnostic is sent instead of records, and presentStatus is failure.
     PiggybackFails(Diagnostic),
@@ -97,15 +97,15 @@ pub enum Fault {
     FailsAsSuccess(Diagnostic),
     /// The search fails without a diagnostic: searchStatus FALSE and nothing else.
     FailsSilently,
-    /// The diagnostics of the answer have the addinfo of version 3, a GeneralString.
+    /// The diagnostics in the answer have addinfo in the form of version 3, a GeneralString.
     AddinfoV3,
     /// presentStatus has this value.
     PresentStatus(PresentStatus),
-    /// Only this number of records of the answer is sent; 0 for none.
+    /// Only this number of the answer's records is sent; 0 for none.
     FewerRecords(usize),
     /// Position 09 of the leader of each MARC record has this value: `a` for UTF-8, a space for MARC-8.
     CharsetLabel(u8),
-    /// Each MARC record of the answer is damaged in this way.
+    /// Each MARC record in the answer is damaged in this way.
     DamagedMarc(Damage),
     /// The answer has this referenceId instead of the request's.
     ReferenceId(Option<ReferenceId>),
@@ -129,7 +129,7 @@ pub enum Fault {
     /// The encoded length of the answer exceeds the length of its contents by this number of octets; with a negative number, it
     /// is too small.
     Length(i64),
-    /// Every constructed value of the answer has the indefinite length, which is valid BER.
+    /// Every constructed value in the answer has the indefinite length, which is valid BER.
     IndefiniteLengths,
     /// Another APDU is sent instead of the answer, and the connection ends.
     Last(Apdu),
@@ -189,12 +189,12 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// Returns a [`Fault::Alter`] with a function that changes each APDU of the answer.
+    /// Returns a [`Fault::Alter`] with a function that changes each APDU in the answer.
     pub fn alter(change: impl Fn(&mut Apdu) + Send + Sync + 'static) -> Self {
         Self::alter_knowing(move |_, answer| change(answer))
     }
 
-    /// Returns a [`Fault::Alter`] with a function that gets the request and changes each APDU of the answer.
+    /// Returns a [`Fault::Alter`] with a function that gets the request and changes each APDU in the answer.
     pub fn alter_knowing(change: impl Fn(&Apdu, &mut Apdu) + Send + Sync + 'static) -> Self {
         Self::Alter(Alteration(Arc::new(change)))
     }
@@ -210,7 +210,7 @@ impl Fault {
 #[derive(Clone)]
 pub struct Alteration(Arc<Change>);
 
-/// A function that gets the request and changes an APDU of the answer.
+/// A function that gets the request and changes an APDU in the answer.
 type Change = dyn Fn(&Apdu, &mut Apdu) + Send + Sync;
 
 impl fmt::Debug for Alteration {
@@ -275,7 +275,7 @@ impl Faults {
         self.rules.len()
     }
 
-    /// Returns the rules that have not struck any request of the server yet, each with its index in the list.
+    /// Returns the rules that have not struck any request to the server yet, each with its index in the list.
     pub(crate) fn unfired(&self) -> impl Iterator<Item = (usize, &Rule)> {
         let numbered = self.rules.iter().enumerate().zip(&self.counts.0);
         numbered.filter_map(|(rule, count)| {

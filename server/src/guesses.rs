@@ -1,5 +1,5 @@
 //! Slows down clients that guess passwords (Z39.50-2003 §3.2.1.1.2, §3.2.5). Answers to wrong passwords are delayed. The delays
-//! of answers to one address add up, so that a client cannot make more guesses by opening further connections.
+//! for one address add up, so that a client cannot make more guesses by opening further connections.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -46,7 +46,7 @@ impl Guesses {
     /// delay, without waiting for the answer.
     ///
     /// # Errors
-    /// Fails with the error of `prove`, or with condition 1018 for credentials that were not checked.
+    /// Fails with the error from `prove`, or with condition 1018 for credentials that were not checked.
     pub(crate) fn check<T>(
         &self,
         address: Option<IpAddr>,

@@ -137,8 +137,8 @@ pub(crate) async fn serve<S: Transport>(
     }
 }
 
-/// Converts an error of hyper to the end of the connection. `refused` is the status with which hyper has refused the request, if
-/// it has refused it without sending anything.
+/// Converts an error from hyper to the reason for the end of the connection. `refused` is the status with which hyper has refused
+/// the request, if it has refused it without sending anything.
 fn failed(error: hyper::Error, refused: Option<StatusCode>, tally: &mut Tally) -> HttpEnd {
     let cause = std::error::Error::source(&error).and_then(|cause| cause.downcast_ref());
     let kind = cause.map(io::Error::kind);

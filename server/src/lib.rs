@@ -29,9 +29,9 @@
 //! - [`metrics`]: counters of a running server;
 //! - `sru`: SRU requests answered from the same databases, with the feature `sru`;
 //! - `web`: other HTTP requests, such as those for pages, with the feature `sru`;
-//! - [`transcript`]: recorded conversations, as values and as JSON, and their replay; [`recorded`]: a proxy for recording the
-//!   conversations of another server;
-//! - `tls`: certificates and keys of listeners, with the feature `tls`;
+//! - [`transcript`]: recorded conversations, as values and as JSON, and their replay; [`recorded`]: a proxy for recording another
+//!   server's conversations;
+//! - `tls`: certificates and keys for listeners, with the feature `tls`;
 //! - [`testing::TestServer`]: a complete server within a test, with a transcript.
 //!
 //! Some signatures use types of the packages `z3950-asn1` and `z3950-marc`; [`asn1`] and [`marc`] re-export these types.
@@ -40,10 +40,10 @@
 //!
 //! Documented items follow Semantic Versioning. Types marked `#[non_exhaustive]` gain fields and variants in minor versions:
 //! create options with `default()` or `new`, set their fields, and end each `match` with an arm for unknown variants. The
-//! language of fault rules and the lines of a [`transcript`] are covered as documented. Not covered: `Debug` output, log texts,
-//! the wording of messages and of panics in [`testing`], and the contents of the demo catalogue. `bytes` 1, `http` 1, `tokio` 1
-//! and the trait `Stream` of `futures-core` 0.3 are part of the interface. The minimum Rust version is 1.90, as in the manifest;
-//! raising it takes a minor version.
+//! language of fault rules and the lines of a [`transcript`] are covered as documented. Not covered: `Debug` output, log
+//! messages, the wording of messages and of panics in [`testing`], and the contents of the demo catalogue. `bytes` 1, `http` 1,
+//! `tokio` 1 and the trait `Stream` of `futures-core` 0.3 are part of the interface. The minimum Rust version is 1.90, as in the
+//! manifest; raising it takes a minor version.
 
 // Nothing that a peer sends may end the program; `.clippy.toml` makes an exception for tests.
 #![deny(

@@ -7,13 +7,13 @@ use std::time::Duration;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// The maximum number of octets of an APDU before the session is open; by default, 65,536.
+    /// The maximum number of octets in an APDU before the session is open; by default, 65,536.
     pub apdu_size_before_init: usize,
-    /// The maximum number of octets of an APDU in an open session; by default, 1,048,576.
+    /// The maximum number of octets in an APDU in an open session; by default, 1,048,576.
     pub apdu_size: usize,
-    /// The maximum number of octets of the records in one response, unless the client asks for less; by default, 1,048,576.
+    /// The maximum total size of the records in one response, in octets, unless the client asks for less; by default, 1,048,576.
     pub preferred_message_size: usize,
-    /// The maximum number of octets of a record that is requested alone, unless the client asks for less; by default, 8,388,608.
+    /// The maximum number of octets in a record that is requested alone, unless the client asks for less; by default, 8,388,608.
     pub exceptional_record_size: usize,
     /// The maximum number of records, or diagnostics in their place, in one response; by default, 1,000. The client has to
     /// request further records separately.
@@ -30,24 +30,24 @@ pub struct Limits {
     /// The time for which a result set for later SRU requests is kept without being used, whatever the request says; by default,
     /// 15 minutes.
     pub sru_set_time: Duration,
-    /// The maximum number of segments of one answer to Present, including the last; by default, 8. The client has to request
+    /// The maximum number of segments in one answer to Present, including the last; by default, 8. The client has to request
     /// further records separately.
     pub segments: usize,
-    /// The maximum number of octets of a query in CCL or CQL; by default, 65,536. Longer queries are refused with condition 108.
+    /// The maximum number of octets in a query in CCL or CQL; by default, 65,536. Longer queries are refused with condition 108.
     pub query_text: usize,
     /// The maximum number of databases named in one search; by default, 64. More are refused with condition 111.
     pub databases_per_search: usize,
-    /// The maximum number of octets of memory for one session; by default, 32 MiB. It includes result sets with their names and
-    /// lists of hits; requests until they are answered, with the octets read ahead; and answers until they are sent. A request
-    /// that needs more is refused with condition 31; a new result set first evicts earlier ones. The octets of requests count 16
-    /// times, because a decoded query may take that much memory, and the octets of answers twice. Therefore `apdu_size` should be
-    /// at most a sixteenth of this limit, and `exceptional_record_size` at most half.
+    /// The maximum memory for one session, in octets; by default, 32 MiB. It includes result sets with their names and lists of
+    /// hits; requests until they are answered, with the octets read ahead; and answers until they are sent. A request that needs
+    /// more is refused with condition 31; a new result set first evicts earlier ones. The octets of requests count 16 times,
+    /// because a decoded query may take that much memory, and the octets of answers twice. Therefore `apdu_size` should be at
+    /// most a sixteenth of this limit, and `exceptional_record_size` at most half.
     pub session_octets: usize,
-    /// The maximum number of octets of memory for all sessions together and for tasks, which may use half of it. The default is
-    /// 256 MiB; in the program `z3950d`, it is a quarter of the memory available to the process, or less if little memory remains
-    /// after loading. A request that needs more is refused with condition 31, or a task with 220.
+    /// The maximum memory for all sessions together and for tasks, which may use half of it, in octets. The default is 256 MiB;
+    /// in the program `z3950d`, it is a quarter of the memory available to the process, or less if little memory remains after
+    /// loading. A request that needs more is refused with condition 31, or a task with 220.
     pub server_octets: Option<usize>,
-    /// The maximum number of octets of the name of a result set; by default, 1,024. Longer names are refused with condition 22.
+    /// The maximum number of octets in the name of a result set; by default, 1,024. Longer names are refused with condition 22.
     pub result_set_name: usize,
     /// The maximum number of result sets kept for one session; by default, 1,000. A further set is refused with
     /// condition 112.
@@ -58,11 +58,11 @@ pub struct Limits {
     pub hits: usize,
     /// The maximum number of terms requested by one Scan; by default, 1,000. More are refused with condition 31.
     pub scan_terms: usize,
-    /// The maximum number of keys of one Sort; by default, 16. More are refused with condition 211.
+    /// The maximum number of keys in one Sort; by default, 16. More are refused with condition 211.
     pub sort_keys: usize,
-    /// The maximum number of records of one Sort; by default, 1,000,000. More are refused with condition 230.
+    /// The maximum number of records that one Sort may include; by default, 1,000,000. More are refused with condition 230.
     pub sorted_records: usize,
-    /// The maximum number of terms of a query whose records are counted separately in the answer to a Search; by default, 100. In
+    /// The maximum number of terms in a query whose records are counted separately in the answer to a Search; by default, 100. In
     /// longer queries, the leftmost terms are counted.
     pub term_counts: usize,
     /// The maximum number of facets in the answer to a Search; by default, 16. Further facets are left out.
@@ -81,12 +81,12 @@ pub struct Limits {
     /// The maximum number of concurrent sessions that the server opens with itself to answer one request for a page. The default
     /// is 16. Further sessions wait. All sessions but the first count as connections.
     pub sessions_per_request: usize,
-    /// The maximum number of connections that wait because the limit of connections is reached; by default, 64, and half as many
-    /// from one address. Further connections are closed.
+    /// The maximum number of connections that wait because the connection limit is reached; by default, 64, and half as many from
+    /// one address. Further connections are closed.
     pub waiting: usize,
     /// The maximum number of octets of further requests that are read while a request is being answered; by default, 65,536.
     pub read_ahead: usize,
-    /// The maximum number of concurrent operations of one session, if they are agreed on; by default, 8. Further requests wait.
+    /// The maximum number of concurrent operations in one session, if they are agreed on; by default, 8. Further requests wait.
     pub concurrent_operations: usize,
     /// The maximum number of hashed passwords that are verified at the same time, each on its own thread and with the memory that
     /// its hash requires; by default, 2. Further verifications wait, and verifications from one address take turns.
@@ -98,8 +98,8 @@ pub struct Limits {
     pub refusals: usize,
     /// The delay of the answer to a wrong password; by default, 100 ms. Zero means no delay. Each further wrong password from the
     /// same address, or from one IPv6 network of 64 bits, doubles the delay, up to 32 times this value, until a correct password
-    /// is sent or ten minutes pass without an attempt. The delays of answers to one address add up; once their sum exceeds the
-    /// longest delay, a further attempt is refused with condition 1018 and ends its connection.
+    /// is sent or ten minutes pass without an attempt. The delays for one address add up; once their sum exceeds the longest
+    /// delay, a further attempt is refused with condition 1018 and ends its connection.
     pub refusal_delay: Duration,
     /// The maximum number of addresses remembered because of wrong passwords; by default, 10,000. The address with the oldest
     /// refusal is forgotten first.
@@ -134,7 +134,7 @@ impl Limits {
         self.sessions_per_address.unwrap_or(half)
     }
 
-    /// Returns the maximum number of octets of memory for all sessions together.
+    /// Returns the maximum memory for all sessions together, in octets.
     pub(crate) fn most_octets(&self) -> usize {
         self.server_octets.unwrap_or(256 << 20)
     }

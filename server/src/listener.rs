@@ -352,7 +352,7 @@ impl Summary {
     }
 }
 
-/// Starts the task of a connection.
+/// Starts the task for a connection.
 fn session(
     stream: Accepted,
     client: Client,
@@ -390,7 +390,7 @@ fn session(
     }
 }
 
-/// Serves a connection in the protocol of the client.
+/// Serves a connection in the client's protocol.
 async fn converse<S: Transport>(
     stream: &mut S,
     client: &Client,

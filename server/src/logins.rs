@@ -30,7 +30,7 @@ use crate::lock::lock;
 pub(crate) struct Logins {
     /// The addresses that have sent wrong logins.
     pub(crate) guesses: Guesses,
-    /// The semaphore of each address that has logins to check. It makes the checks of one address take turns.
+    /// The semaphore of each address that has logins to check. It makes the checks for one address take turns.
     turns: Mutex<HashMap<Option<IpAddr>, Arc<Semaphore>>>,
     /// Recently admitted users, whose logins need not be checked again to find out what their clients may do.
     #[cfg(feature = "sru")]
@@ -151,7 +151,7 @@ impl LoginCheck {
     }
 }
 
-/// The maximum number of characters of a user name in the log.
+/// The maximum number of characters in a user name in the log.
 const MAX_SHOWN: usize = 64;
 
 /// Returns whether a login was refused because of a problem at the server, so that the login itself may be correct.
@@ -172,7 +172,7 @@ fn unavailable() -> Diagnostic {
 }
 
 impl Logins {
-    /// Returns the user of a login that was checked, and the consequences if it is wrong.
+    /// Returns the user for a login that was checked, and the consequences if it is wrong.
     pub(crate) fn judge(
         &self,
         address: Option<IpAddr>,

@@ -124,7 +124,7 @@ struct Shared {
     folding: Mutex<()>,
     damaged: Mutex<DamagedFiles>,
     background: Background,
-    /// The journals by number of the database. They can be read while files are being written.
+    /// The journals by database number. They can be read while files are being written.
     #[cfg(feature = "save")]
     journals: Vec<(u16, Arc<JournalTally>)>,
     headroom: Option<HeadroomProbe>,
@@ -135,7 +135,7 @@ const QUICK_WORK: u64 = 65_536;
 /// The number of units of work after which a scan is restarted on another thread. This much work takes about half a millisecond,
 /// less than for a query, because many scans at the same time would delay other connections.
 const QUICK_SCAN: u64 = 10_000;
-/// The maximum number of units of work of a query. This much work takes about a second. A query that needs more fails with
+/// The maximum number of units of work for a query. This much work takes about a second. A query that needs more fails with
 /// condition 31.
 const MOST_WORK: u64 = 20_000_000;
 
@@ -177,7 +177,7 @@ impl MemoryBackend {
         }))
     }
 
-    /// Indexes the texts of small databases now, instead of on the first search. Blocks until done.
+    /// Indexes the text of small databases now, instead of on the first search. Blocks until done.
     pub fn prepare(&self) {
         self.current().index.prepare();
     }

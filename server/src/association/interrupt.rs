@@ -30,7 +30,7 @@ struct Inner {
     stopped: Notify,
 }
 
-/// The entry of an operation in progress.
+/// The entry for an operation in progress.
 struct Running {
     number: u64,
     reference_id: Option<ReferenceId>,
@@ -91,7 +91,7 @@ impl Interrupt {
         }
     }
 
-    /// Adds the entry of an operation that begins.
+    /// Adds an entry for an operation that begins.
     pub(crate) fn begin(
         &self,
         association: Arc<Association>,

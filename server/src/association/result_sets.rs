@@ -47,7 +47,7 @@ impl ResultSets {
         }
     }
 
-    /// Returns a copy of the set of this name; the copy shares the hits.
+    /// Returns a copy of the set with this name; the copy shares the hits.
     ///
     /// # Errors
     /// Fails with condition 30 and the name if the set does not exist, or with 27 if the set was evicted or the backend has
@@ -73,7 +73,7 @@ impl ResultSets {
         self.find(name)
     }
 
-    /// Checks whether there is room for a set of this name, so that a search can be refused before it begins.
+    /// Checks whether there is room for a set with this name, so that a search can be refused before it begins.
     ///
     /// # Errors
     /// Fails with condition 112 and the maximum number of sets.
@@ -88,7 +88,7 @@ impl ResultSets {
     /// Keeps a set. It replaces an earlier set with the same name, and the least recently used sets are evicted to make room.
     ///
     /// # Errors
-    /// Fails with condition 31 if this set alone exceeds the limit of hits or octets, or with 112 like
+    /// Fails with condition 31 if this set alone exceeds the limit on hits or octets, or with 112 like
     /// [`ResultSets::check_room`]. The earlier set is deleted in either case.
     pub(crate) fn keep(&mut self, name: &[u8], set: ResultSet) -> Result<(), Diagnostic> {
         self.check_room(name)?;

@@ -34,7 +34,7 @@ pub struct DatabaseInfo {
     /// The target that holds the records, in the notation that clients use; `None` unless all records are at a single other
     /// server.
     pub address: Option<String>,
-    /// Whether records of several parts are merged into one record, so that users should search the complete database.
+    /// Whether records from several parts are merged into one record, so that users should search the complete database.
     pub is_merged: bool,
 }
 

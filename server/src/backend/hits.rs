@@ -28,7 +28,7 @@ pub trait HitList: Any + Send + Sync {
     /// Returns the records at these positions, counted from 0; positions past the end are ignored.
     fn ids(&self, positions: Range<usize>) -> Vec<RecordId>;
 
-    /// Returns the size of the list in octets, which count against the limit of the session. Data shared with other lists is not
+    /// Returns the size of the list in octets, which count against the session's limit. Data shared with other lists is not
     /// included.
     fn octets(&self) -> usize {
         self.len().saturating_mul(size_of::<RecordId>())

@@ -60,7 +60,7 @@ const READ: usize = 8192;
 /// Cuts incoming octets into APDUs. While the connection is idle, no buffer is allocated.
 pub(super) struct Inlet {
     buffer: BytesMut,
-    /// The scanner that finds the end of the first APDU in the buffer, and enforces the size limit of the next APDU.
+    /// The scanner that finds the end of the first APDU in the buffer, and enforces the size limit for the next APDU.
     pub(super) scanner: Scanner,
     /// The number of octets in the buffer that [`Inlet::ahead`] has examined.
     looked: usize,
@@ -79,7 +79,7 @@ pub(super) enum Arrival {
     Apdu(Bytes),
     /// The client has closed its sending side, which is allowed without a Close.
     End,
-    /// Octets that are not an APDU, or an error of the stream.
+    /// Octets that are not an APDU, or an error from the stream.
     Fault(StreamError),
 }
 

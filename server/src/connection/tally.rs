@@ -338,7 +338,7 @@ pub(crate) struct Requester<'a> {
     pub(crate) user: Option<&'a str>,
 }
 
-/// The maximum number of characters of a user name in the log.
+/// The maximum number of characters in a user name in the log.
 const MAX_NAME: usize = 100;
 
 /// Returns the user name in the credentials of a client; `None` if the credentials do not contain one.
@@ -352,7 +352,7 @@ fn name(credentials: &Option<IdAuthentication>) -> Option<String> {
     Some(name.chars().take(MAX_NAME).collect())
 }
 
-/// Returns the query of a searchRetrieve as text; `None` for other requests.
+/// Returns the query in a searchRetrieve as text; `None` for other requests.
 #[cfg(feature = "sru")]
 fn query(request: &Request) -> Option<String> {
     match &request.operation {
@@ -419,7 +419,7 @@ fn outcome(answer: &Apdu) -> OperationOutcome {
     }
 }
 
-/// Returns the diagnostic of a failed operation as text; `None` if the answer does not have one.
+/// Returns the diagnostic for a failed operation as text; `None` if the answer does not have one.
 fn why(answer: &Apdu) -> Option<String> {
     let first = match answer {
         Apdu::InitializeResponse(init) => return why_not(init),
@@ -509,7 +509,7 @@ fn diagnostic(records: &Option<Records>) -> Option<i64> {
     }
 }
 
-/// The maximum number of characters of a query in a log event.
+/// The maximum number of characters in a query in a log event.
 const MAX_QUERY: usize = 200;
 
 /// Formats a query for the log: an RPN query as PQF, other query types as the client sent them.

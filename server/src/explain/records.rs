@@ -39,7 +39,7 @@ pub(super) const EXPLAIN: OwnDatabase = OwnDatabase {
     ],
 };
 
-/// The Use attributes of Exp-1.
+/// The Exp-1 Use attributes.
 const CATEGORY: i64 = 1;
 const LANGUAGE: i64 = 2;
 const DATABASE: i64 = 3;
@@ -54,7 +54,7 @@ const USER_FEE: i64 = 21;
 /// The access restriction of a database that not everybody may update.
 const LEAVE: &str = "For clients on the server's host, and users who may update";
 
-/// The language of all texts.
+/// The language of all text.
 const ENGLISH: &str = "eng";
 
 /// The categories, with their descriptions.
@@ -77,7 +77,7 @@ const CATEGORIES: [(&str, &str); 10] = [
     ("ExtendedServicesInfo", "The extended services"),
 ];
 
-/// A record, and the texts by which it is found: each has a Use attribute of Exp-1, and is in lower case.
+/// A record, and the strings by which it is found: each has an Exp-1 Use attribute, and is in lower case.
 pub(super) struct ExplainEntry {
     pub(super) texts: Vec<(i64, String)>,
     pub(super) record: ExplainRecord,
@@ -112,7 +112,7 @@ impl ExplainEntry {
     }
 }
 
-/// Returns all records: the list of categories, the record of the server, and the records of the other categories.
+/// Returns all records: the list of categories, the record for the server, and the records in the other categories.
 pub(super) fn entries(
     mut databases: Vec<DatabaseInfo>,
     offer: &Offer,
@@ -237,7 +237,7 @@ fn seconds(value: u64) -> IntUnit {
 }
 
 fn database_info(database: &DatabaseInfo, all: &BTreeSet<Oid>) -> ExplainEntry {
-    // A database without a list of syntaxes supports all syntaxes of the server.
+    // A database without a list of syntaxes supports all of the server's syntaxes.
     let syntaxes: Vec<Oid> = if database.syntaxes.is_empty() {
         all.iter().copied().collect()
     } else {

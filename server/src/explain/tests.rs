@@ -1,4 +1,4 @@
-//! Tests of IR-Explain-1: the records of each category, and their forms.
+//! Tests of IR-Explain-1: the records in each category, and their forms.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
 //! The server's own databases, IR-Explain-1 and IR-Extend-1. Each of them is a small list of records, which are found by the
-//! texts that they have for the Use attributes of one attribute set (Z39.50-2003 Appendices ATR.2 and ATR.3).
+//! strings that they have for the Use attributes in one attribute set (Z39.50-2003 Appendices ATR.2 and ATR.3).
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -23,7 +23,7 @@ pub(crate) struct OwnDatabase {
     pub(crate) title: &'static str,
     /// The database's own record syntax; text and XML are always supported.
     pub(crate) syntax: Oid,
-    /// The attribute set of the Use attributes.
+    /// The attribute set to which the Use attributes belong.
     pub(crate) attribute_set: Oid,
     /// The supported Use values, with their names.
     pub(crate) uses: &'static [(i64, &'static str)],
@@ -65,11 +65,11 @@ impl OwnDatabase {
         }
     }
 
-    /// Finds the records that match the query, in list order; the texts of the records must be in lower case.
+    /// Finds the records that match the query, in list order; the strings of the records must be in lower case.
     ///
-    /// A text matches if it has the requested relation to the term; the default relation is equality regardless of case. With
-    /// right truncation, the text must begin with the term. Position, structure and completeness are ignored, because each text
-    /// is a single value.
+    /// A string matches if it has the requested relation to the term; the default relation is equality regardless of case. With
+    /// right truncation, the string must begin with the term. Position, structure and completeness are ignored, because each
+    /// string is a single value.
     ///
     /// # Errors
     /// Fails with one of these conditions: 121 for another attribute set, 113 for an unsupported attribute type, 114 to 122 for
@@ -120,7 +120,7 @@ impl OwnDatabase {
 /// comparisons take a few milliseconds.
 const MOST_COMPARISONS: usize = 100_000;
 
-/// The condition that the texts of a record must meet.
+/// The condition that the strings of a record must meet.
 struct TextMatch {
     r#use: i64,
     relation: i64,
@@ -206,7 +206,7 @@ impl TextMatch {
     }
 }
 
-/// Returns the condition for an unsupported value of an attribute of Bib-1.
+/// Returns the condition for an unsupported value of a Bib-1 attribute.
 fn value_of(attribute_type: i64) -> Condition {
     match attribute_type {
         2 => Condition::RELATION,

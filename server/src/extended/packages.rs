@@ -1,4 +1,4 @@
-//! IR-Extend-1: the task packages that a user may see, searched by the attributes of Ext-1 and presented in the record syntax
+//! IR-Extend-1: the task packages that a user may see, searched by Ext-1 attributes and presented in the record syntax
 //! ESTaskPackage, as text and as XML (Z39.50-2003 §3.2.9.2, Appendices ATR.3 and REC).
 
 use std::sync::{Arc, Mutex};
@@ -24,7 +24,7 @@ pub struct PackageDatabase {
     opened: Mutex<Vec<(Vec<u8>, ResultSet)>>,
 }
 
-/// The Use attributes of Ext-1.
+/// The Ext-1 Use attributes.
 const USER_ID: i64 = 1;
 const PACKAGE_NAME: i64 = 2;
 const CREATION_DATE_TIME: i64 = 3;
@@ -104,7 +104,7 @@ impl PackageDatabase {
     }
 }
 
-/// Returns the texts by which a task is found, each with its Use attribute and in lower case.
+/// Returns the strings by which a task is found, each with its Use attribute and in lower case.
 fn texts(task: &Task) -> Vec<(i64, String)> {
     let lower = |text: &InternationalString| text.to_string_lossy().to_lowercase();
     let created = task.created.as_ref().map(|time| time.to_string_lossy());

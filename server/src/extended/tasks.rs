@@ -15,7 +15,7 @@ use crate::budget::{Account, Charge, DECODED};
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::lock::lock;
 
-/// The limits of the task store. A task that exceeds one of them, or half of
+/// The limits on the task store. A task that exceeds one of them, or half of
 /// [`Limits::server_octets`](crate::Limits::server_octets), is refused with condition 220.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -145,7 +145,7 @@ impl Tasks {
     /// performed.
     ///
     /// # Errors
-    /// Fails with condition 218 and the name if the owner has a task of this name, or with 220 for too many tasks.
+    /// Fails with condition 218 and the name if the owner has a task with this name, or with 220 for too many tasks.
     pub(crate) fn check_room(
         &self,
         kind: &TaskKind,

@@ -186,7 +186,7 @@ fn say_success(answer: &mut Apdu) {
     }
 }
 
-/// Returns the list of diagnostics of an answer, if it has one.
+/// Returns the list of diagnostics in an answer, if it has one.
 fn diagnostic_list(answer: &mut Apdu) -> Option<&mut Vec<DiagRec>> {
     match answer {
         Apdu::ScanResponse(scan) => scan.entries.as_mut()?.nonsurrogate_diagnostics.as_mut(),
@@ -197,7 +197,7 @@ fn diagnostic_list(answer: &mut Apdu) -> Option<&mut Vec<DiagRec>> {
     }
 }
 
-/// Changes each diagnostic of the default format in an answer.
+/// Changes each diagnostic in the default format in an answer.
 fn diagnostics(answer: &mut Apdu, change: impl Fn(&mut Diagnostic)) {
     let change_any = |diagnostic: &mut DiagRec| {
         if let DiagRec::DefaultFormat(diagnostic) = diagnostic {

@@ -1,4 +1,4 @@
-//! Faults in MARC records of an answer: a wrong character set in the leader, and damage as in real files (ISO 2709 §4).
+//! Faults in MARC records in an answer: a wrong character set in the leader, and damage as in real files (ISO 2709 §4).
 
 use std::str::FromStr;
 
@@ -20,7 +20,7 @@ pub enum Damage {
     BaseAddress,
     /// Every digit of the lengths and addresses in the directory is 9.
     Directory,
-    /// The terminators of fields are replaced by spaces.
+    /// The field terminators are replaced by spaces.
     Terminators,
     /// The leader is replaced by 24 letters.
     Leader,
@@ -45,7 +45,7 @@ impl Damage {
                 let directory = record.iter_mut().skip(LEADER);
                 let entries = directory.take_while(|octet| **octet != FIELD_TERMINATOR);
                 for (place, octet) in entries.enumerate() {
-                    // An entry of the directory has a tag of three octets, and then nine digits. Only the digits are changed.
+                    // An entry in the directory has a tag of three octets, and then nine digits. Only the digits are changed.
                     if place % 12 >= 3 {
                         *octet = b'9';
                     }

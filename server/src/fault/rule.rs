@@ -12,9 +12,9 @@ use super::{Fault, When, kinds};
 /// The text form is `[on] REQUEST CONDITION…: FAULT ARGUMENT…`:
 ///
 /// - the request is `any`, `init`, `search`, `present`, `delete`, `scan`, `sort`, `access`, `resource`, `trigger`, `report`,
-///   `extended`, `duplicate`, `close`, or the standard's name of the APDU; `http` for every HTTP request; `sru` for SRU requests,
-///   or `sru search`, `sru scan`, `sru explain` and `sru update`. `search`, `scan` and `extended` match requests of both
-///   protocols; in SRU, `extended` matches an update;
+///   `extended`, `duplicate`, `close`, or the standard's name for the APDU; `http` for every HTTP request; `sru` for SRU
+///   requests, or `sru search`, `sru scan`, `sru explain` and `sru update`. `search`, `scan` and `extended` match requests of
+///   both protocols; in SRU, `extended` matches an update;
 /// - the conditions are `session=N`, `nth=N`, `nth-of-all=N`, `db=NAME`, `docid=TERM` and `syntax=NAME`, like the methods of
 ///   [`When`];
 /// - the faults are listed by [`super::kinds`];

@@ -35,7 +35,7 @@ impl Scripted {
         }
     }
 
-    /// Creates a session and opens it; the Init does not match any fault of the test.
+    /// Creates a session and opens it; the Init does not match any fault in the test.
     fn opened(faults: Faults) -> Self {
         let mut scripted = Self::new(faults);
         scripted.serve(init());
@@ -53,7 +53,7 @@ impl Scripted {
         }
     }
 
-    /// Returns a short description of each APDU of the answer.
+    /// Returns a short description of each APDU in the answer.
     fn words(&mut self, request: Apdu) -> Vec<String> {
         self.serve(request).items.iter().map(word).collect()
     }

@@ -11,7 +11,7 @@ use z3950_asn1::oid::Oid;
 enum HttpRequests {
     /// All HTTP requests.
     All,
-    /// All SRU requests, or all requests of one SRU operation.
+    /// All SRU requests, or all requests for one SRU operation.
     Sru(Option<&'static str>),
 }
 
@@ -46,7 +46,7 @@ impl When {
     }
 
     /// Matches every request whose APDU has this name; see [`Apdu::name`]. A condition for Search, Scan or ExtendedServices also
-    /// matches the SRU requests of the same service: searchRetrieve, scan and update.
+    /// matches the SRU requests for the same service: searchRetrieve, scan and update.
     pub fn apdu(name: &'static str) -> Self {
         Self {
             apdu: Some(name),
@@ -59,7 +59,7 @@ impl When {
         Self::apdu("initRequest")
     }
 
-    /// Matches every Search, and every searchRetrieve of SRU.
+    /// Matches every Search, and every searchRetrieve in SRU.
     pub fn search() -> Self {
         Self::apdu("searchRequest")
     }
@@ -69,7 +69,7 @@ impl When {
         Self::apdu("presentRequest")
     }
 
-    /// Matches every Scan, and every scan of SRU.
+    /// Matches every Scan, and every scan in SRU.
     pub fn scan() -> Self {
         Self::apdu("scanRequest")
     }
@@ -97,7 +97,7 @@ impl When {
         }
     }
 
-    /// Matches every SRU request, or only requests of this operation: `searchRetrieve`, `scan`, `explain` or `update`.
+    /// Matches every SRU request, or only requests for this operation: `searchRetrieve`, `scan`, `explain` or `update`.
     pub fn sru(operation: Option<&'static str>) -> Self {
         Self {
             http: Some(HttpRequests::Sru(operation)),
@@ -131,13 +131,14 @@ impl When {
         self
     }
 
-    /// Matches only the Nth request of a session that meets the other conditions, counted from 1.
+    /// Matches only the Nth request in a session that meets the other conditions, counted from 1.
     pub fn nth(mut self, number: u64) -> Self {
         self.nth = Some(number);
         self
     }
 
-    /// Matches only the Nth request of all sessions that meets the other conditions, counted from 1 in the order of arrival.
+    /// Matches only the Nth request in all sessions together that meets the other conditions, counted from 1 in the order of
+    /// arrival.
     pub fn nth_of_all(mut self, number: u64) -> Self {
         self.nth_of_all = Some(number);
         self
@@ -170,7 +171,8 @@ impl When {
     }
 }
 
-/// Writes the conditions in the form of a [`Rule`](super::Rule), with the standard's names of APDUs and identifiers of syntaxes.
+/// Writes the conditions in the form of a [`Rule`](super::Rule), with the standard's names for APDUs and identifiers for
+/// syntaxes.
 impl fmt::Display for When {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.apdu, self.http) {
@@ -201,7 +203,7 @@ impl fmt::Display for When {
     }
 }
 
-/// The requests of Z39.50 with the SRU operations of the same service.
+/// Z39.50 requests, each with the SRU operation for the same service.
 #[cfg(feature = "sru")]
 const SERVICES: [(&str, &str); 3] = [
     ("searchRequest", "searchRetrieve"),

@@ -62,7 +62,7 @@ async fn each_wrong_password_doubles_the_delay() {
         assert_eq!(delay(&guesses, "192.0.2.2", true), 0);
         advance(Duration::from_millis(expected as u64)).await;
     }
-    // The answer to a right password is not delayed, and it resets the delays.
+    // The answer to a correct password is not delayed, and it resets the delays.
     assert_eq!(delay(&guesses, "192.0.2.1", true), 0);
     assert_eq!(delay(&guesses, "192.0.2.1", false), 100);
     // There are more refusals than a 32-bit factor can count, so the factor must stop growing.
@@ -81,7 +81,7 @@ async fn answers_to_an_address_wait_for_each_other() {
     for expected in [100, 300, 700, 1500] {
         assert_eq!(delay(&guesses, "192.0.2.1", false), expected);
     }
-    // The answer to a right password has to wait for earlier answers, and later answers have to wait for it.
+    // The answer to a correct password has to wait for earlier answers, and later answers have to wait for it.
     assert_eq!(delay(&guesses, "192.0.2.1", true), 1500);
     assert_eq!(delay(&guesses, "192.0.2.1", false), 1600);
     advance(SECOND).await;

@@ -67,7 +67,7 @@ impl HttpAnswer {
             .chain(end)
     }
 
-    /// Converts the answer to a response of hyper.
+    /// Converts the answer to a hyper response.
     pub(super) fn into_response(mut self, server: Option<&HeaderValue>) -> Response<Outgoing> {
         let body = std::mem::take(&mut self.body);
         let mut response = Response::new(Outgoing::from(body));
@@ -101,7 +101,7 @@ impl HttpAnswer {
 }
 
 /// Returns the media type of an SRU answer for a value of Accept (RFC 9110 §12.5.1, RFC 6207): XML, unless the client explicitly
-/// accepts the media type of SRU.
+/// accepts SRU's own media type.
 pub(super) fn kind_for(accepted: &str) -> &'static str {
     let mut ranges = accepted.split(',').map(|range| {
         let mut parts = range.split(';').map(str::trim);

@@ -1,4 +1,4 @@
-//! Answers the HTTP requests of a connection: reads each request, passes it to SRU or another handler, and applies faults to the
+//! Answers the HTTP requests on a connection: reads each request, passes it to SRU or another handler, and applies faults to the
 //! answer.
 
 mod web;
@@ -38,7 +38,7 @@ use crate::sru::{SruReply, SruRequest, SruSession, SruStatus};
 use crate::target::Target;
 use crate::web::WebParts;
 
-/// Answers the requests of a connection, one at a time.
+/// Answers the requests on a connection, one at a time.
 pub(super) struct Answerer<'a> {
     session: SruSession,
     session_number: u64,

@@ -280,7 +280,7 @@ fn user_agent(headers: &HeaderMap) -> String {
     value.unwrap_or_default().to_owned()
 }
 
-/// Returns the credentials of Basic authentication (RFC 7617). Credentials of other schemes are refused with status 401.
+/// Returns the credentials of Basic authentication (RFC 7617). Credentials for other schemes are refused with status 401.
 fn login(headers: &HeaderMap) -> Result<Option<SruLogin>, Problem> {
     let Some(credentials) = headers.get(AUTHORIZATION) else {
         return Ok(None);

@@ -60,7 +60,7 @@ const WORDS: [(&str, usize); 24] = [
 
 pub(super) struct YazZtest {
     catalogue: MemoryBackend,
-    /// The hits of a search in the demo catalogue. The first 24 of them are the records of this server.
+    /// The hits found by a search in the demo catalogue. The first 24 of them are the records of this server.
     records: Option<Hits>,
     /// The state of the random number generator.
     chance: AtomicU64,
@@ -80,7 +80,7 @@ struct Named {
     seed: Option<u64>,
 }
 
-/// A result set of a given number of hits.
+/// A result set with a given number of hits.
 struct Positions {
     count: usize,
     database: Named,
@@ -136,7 +136,7 @@ impl YazZtest {
         sleep(Duration::try_from_secs_f64(time.clamp(0.0, MAX_DELAY)).unwrap_or_default()).await;
     }
 
-    /// Returns a record of the demo catalogue.
+    /// Returns a record from the demo catalogue.
     async fn of_catalogue(&self, position: i64, syntax: Oid) -> Result<External, Diagnostic> {
         let lost = || diagnostic(Condition::SYSTEM_ERROR_PRESENTING, "");
         let hits = self.records.as_ref().ok_or_else(lost)?;

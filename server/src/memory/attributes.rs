@@ -4,7 +4,7 @@
 //! | file | contents |
 //! |---|---|
 //! | `support` | the attribute values that the backend supports, for queries and for Explain |
-//! | `read` | the attributes of a term under the profile, the term as text, and the indexes of scans and sorts |
+//! | `read` | the attributes of a term under the profile, the term as text, and the indexes for scans and sorts |
 //! | `written` | a term with its attributes, as written by the client |
 //! | `look` | the lookup of a term |
 //! | `mask` | truncated and masked terms |

@@ -32,7 +32,7 @@ struct Queue {
     waiting: HashMap<Ticket, oneshot::Sender<()>>,
 }
 
-/// The permission of a job to run for the rest of its time slice. Dropping the value returns the permission.
+/// A job's permission to run for the rest of its time slice. Dropping the value returns the permission.
 pub(super) struct TimeSlice {
     background: Background,
     ticket: Ticket,

@@ -109,7 +109,7 @@ impl MemoryBackendBuilder {
         )
     }
 
-    /// Builds the backend from the records added so far and the records of files, which are read in parallel; `progress` is
+    /// Builds the backend from the records added so far and the records in files, which are read in parallel; `progress` is
     /// called from time to time. Blocks until done.
     ///
     /// # Errors
@@ -172,7 +172,7 @@ impl MemoryBackendBuilder {
     }
 }
 
-/// The demo catalogue of well-known works in the public domain: the name, title, description and records of each database.
+/// The demo catalogue of well-known works in the public domain: the name, title, description and records for each database.
 const DEMO: [(&str, &str, &str, &str); 2] = [
     (
         "books",

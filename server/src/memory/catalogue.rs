@@ -21,11 +21,11 @@ pub(super) struct Catalogue {
     pub(super) fields: Arc<Fields>,
     /// The databases by their numbers.
     pub(super) databases: Arc<[DatabaseFiles]>,
-    /// The records of all databases.
+    /// The records in all databases.
     pub(super) index: Index,
     /// The record syntaxes in which the records are stored.
     syntaxes: Vec<Oid>,
-    /// The number of records of each database, by number of the database.
+    /// The number of records in each database, by database number.
     pub(super) counts: Vec<usize>,
     /// The number of changes to each database since it was loaded.
     pub(super) changes: Vec<u64>,
@@ -41,10 +41,10 @@ pub struct DatabaseFiles {
     pub title: Option<String>,
     /// The description.
     pub description: Option<String>,
-    /// Files of records, and folders of such files: ISO 2709, MARCXML, MARC-in-JSON, MARCMaker text or the line format of YAZ,
+    /// Record files, and folders of such files: ISO 2709, MARCXML, MARC-in-JSON, MARCMaker text or the line format of YAZ,
     /// recognized by extension or by contents. In folders, only files with a known extension are loaded.
     pub paths: Vec<PathBuf>,
-    /// The docid field; `None` to use the docid field of the backend.
+    /// The docid field; `None` to use the backend's docid field.
     pub docid: Option<DocidField>,
     /// The file to which changes are saved. They are first written to its journal, `FILE.journal`, and later to the file by
     /// [`MemoryBackend::fold`](super::MemoryBackend::fold). If the file exists, it is loaded instead of `paths`.
@@ -85,7 +85,7 @@ impl DatabaseFiles {
 const ALL: &str = "Default";
 
 impl Catalogue {
-    /// Creates a catalogue of these databases and records.
+    /// Creates a catalogue with these databases and records.
     pub(super) fn new(fields: Arc<Fields>, databases: Arc<[DatabaseFiles]>, index: Index) -> Self {
         let mut counts = vec![0; databases.len()];
         for (_, segment, deleted) in index.segments() {
@@ -182,7 +182,7 @@ impl Catalogue {
         number.map_or("", |number| self.name(number))
     }
 
-    /// Returns the number of records of a database.
+    /// Returns the number of records in a database.
     pub(super) fn count(&self, number: u16) -> usize {
         let count = self.counts.get(usize::from(number));
         count.copied().unwrap_or_default()
@@ -226,7 +226,7 @@ pub(super) fn have_same_saves(before: &[DatabaseFiles], after: &[DatabaseFiles])
     saves(before) == saves(after)
 }
 
-/// Returns the syntaxes in which the records of an index are stored.
+/// Returns the syntaxes in which the records in an index are stored.
 fn syntaxes_of(index: &Index) -> Vec<Oid> {
     let mut syntaxes: Vec<Oid> = Vec::new();
     for (_, segment, _) in index.segments() {

@@ -72,8 +72,8 @@ impl MemoryBackend {
         self.changed(lock(&self.0.queue), update, headroom)
     }
 
-    /// Makes a small change, which takes some microseconds, like [`MemoryBackend::change`]. Returns `None` for a larger change,
-    /// or if another change holds the queue for too long.
+    /// Makes a small change, which takes a few microseconds, like [`MemoryBackend::change`]. Returns `None` for a larger
+    /// change, or if another change holds the queue for too long.
     pub(super) fn change_at_once(&self, update: &Update<'_>) -> Option<Result<Begun, Diagnostic>> {
         if !update::is_quick(update) {
             return None;
@@ -225,7 +225,7 @@ impl MemoryBackend {
             let Some(due) = due else { return };
             let made = due.made(&fields);
             let mut queue = lock(&self.0.queue);
-            // If the records of the segments do not fit into one segment, the segments stay as they are.
+            // If the records in the segments do not fit into one segment, the segments stay as they are.
             let Ok(merged) = made else {
                 queue.is_merging = false;
                 return;

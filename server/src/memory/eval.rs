@@ -27,9 +27,9 @@ pub(in crate::memory) struct Evaluated<'a> {
 
 /// The maximum number of operators in a query.
 const MOST_OPERATORS: usize = 20_000;
-/// The number of octets of a term that are folded per unit of work.
+/// The number of octets in a term that are folded per unit of work.
 const OCTETS_A_UNIT: usize = 4;
-/// The maximum number of octets of intermediate results: sets and positions that are waiting for their operator. A query that
+/// The maximum size of intermediate results, in octets: sets and positions that are waiting for their operator. A query that
 /// needs more fails with condition 31.
 const MOST_OCTETS: usize = 16 * 1024 * 1024;
 
@@ -57,7 +57,7 @@ pub(in crate::memory) fn find<'a>(
 
 /// A step in the evaluation of a query.
 enum Step<'q> {
-    /// Find the records of a tree, or its positions in these records.
+    /// Find the records that a tree matches, or the positions of its matches in these records.
     Tree {
         tree: &'q RpnStructure,
         places: bool,
@@ -80,7 +80,7 @@ struct Evaluation<'a, 'q> {
     sets: Vec<HitSet<'a>>,
     /// The operands that are waiting for their proximity operator.
     near: Vec<Near<'a>>,
-    /// The octets of the sets and positions that are waiting.
+    /// The number of octets in the sets and positions that are waiting.
     octets: usize,
     term_counts: Vec<TermCount>,
     operators: usize,

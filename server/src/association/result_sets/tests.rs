@@ -1,4 +1,4 @@
-//! Tests of the limits of result sets, and of the order of their eviction.
+//! Tests of the limits on result sets, and of the order of their eviction.
 
 use z3950_asn1::apdu::DatabaseName;
 
@@ -32,7 +32,7 @@ fn keep(sets: &mut ResultSets, name: &str, count: i64) -> Result<(), i64> {
     kept.map_err(|diagnostic| diagnostic.condition)
 }
 
-/// Returns the number of hits of the set, or the condition of the refusal.
+/// Returns the number of hits in the set, or the condition with which it was refused.
 fn look(sets: &ResultSets, name: &str) -> Result<usize, i64> {
     let found = sets.find(name.as_bytes());
     found

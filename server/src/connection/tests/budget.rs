@@ -1,5 +1,5 @@
-//! Tests of requests that are refused because they exceed the memory limit of a session; afterwards, no memory may remain charged
-//! to the session.
+//! Tests of requests that are refused because they exceed a session's memory limit; afterwards, no memory may remain charged to
+//! the session.
 
 use super::*;
 use crate::budget::DECODED;
@@ -20,7 +20,7 @@ async fn open_with(session_octets: usize, records: &[usize]) -> Client {
     client
 }
 
-/// Returns the records of the answer to a request, or its diagnostic.
+/// Returns the records in the answer to a request, or its diagnostic.
 async fn answer(client: &mut Client, request: Apdu) -> String {
     client.send(request).await;
     match client.next().await {

@@ -63,7 +63,7 @@ fn of(reference: &str, mut request: Apdu) -> Apdu {
     request
 }
 
-/// Returns a search that takes this many seconds and creates a set of this name.
+/// Returns a search that takes this many seconds and creates a set with this name.
 fn timed(reference: &str, seconds: u64, set: &str) -> Apdu {
     let request = search_request(&seconds.to_string());
     let result_set_name = set.into();
@@ -119,7 +119,7 @@ async fn answers_overtake_each_other() {
             ],
             &[("4", 0), ("2", 1), ("3", 1), ("1", 5)][..],
         ),
-        // A search that replaces a set waits for the earlier search, and a Present of the set waits for both searches.
+        // A search that replaces a set waits for the earlier search, and a Present for the set waits for both searches.
         (
             vec![
                 timed("1", 2, "a"),

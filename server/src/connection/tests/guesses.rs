@@ -246,7 +246,7 @@ async fn the_answer_to_a_question_is_a_guess_too() {
         assert_eq!(client.heard().await, heard, "{text}");
         assert_eq!(begun.elapsed().as_millis(), late, "{text}");
     }
-    // Wrong passwords of other clients also delay the answers to right passwords.
+    // A wrong password from another client also delays the answer to a correct one.
     let mut other = connected(&server);
     other.send(init_with("wrong")).await;
     let mut client = connected(&server);
@@ -258,7 +258,7 @@ async fn the_answer_to_a_question_is_a_guess_too() {
 
 /// A report would reveal that the search is being performed, and therefore that the password is correct.
 #[tokio::test(start_paused = true)]
-async fn no_report_reveals_a_right_password_while_answers_are_withheld() {
+async fn no_report_reveals_a_correct_password_while_answers_are_withheld() {
     for is_withheld in [false, true] {
         let server = server_of(Arc::new(Slow::default()), ann());
         let mut client = unproved(&server).await;

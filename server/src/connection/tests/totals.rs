@@ -1,4 +1,4 @@
-//! Tests of the totals of sessions, and of the reasons for their end.
+//! Tests of session totals, and of the reasons why sessions end.
 
 use std::sync::Mutex;
 

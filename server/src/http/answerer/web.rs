@@ -88,7 +88,7 @@ impl Answerer<'_> {
         }
     }
 
-    /// Collects all parts of a body, so that faults can change it. Stops at the size limit of a single record.
+    /// Collects all parts of a body, so that faults can change it. Stops at the size limit for a single record.
     pub(super) async fn collect(&self, mut parts: WebParts) -> Bytes {
         let most = self.context.target.limits.exceptional_record_size;
         let mut all = BytesMut::new();

@@ -47,7 +47,7 @@ fn the_path_names_the_database() {
     }
 }
 
-/// A request target may be a complete URL (RFC 9112 §3.2.2), but not a URL of another protocol.
+/// A request target may be a complete URL (RFC 9112 §3.2.2), but not a URL for another protocol.
 #[test]
 fn audit_r_e6_targets_of_other_schemes_are_refused() {
     for (target, is_encrypted, is_web, is_foreign) in [

@@ -68,7 +68,7 @@ async fn check_guesses(server: &Arc<Context>) {
         server.metrics.operations(OperationKind::SruExplain, failed),
         5
     );
-    // A new connection does not reset the delay, but a right password does.
+    // A new connection does not reset the delay, but a correct password does.
     for (request, expected) in [
         (wrong(), ("401", 3200)),
         (with_password("secret"), ("200", 0)),

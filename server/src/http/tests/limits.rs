@@ -265,7 +265,7 @@ async fn octets_are_counted_in_the_budget() {
     }
 }
 
-/// Checks that `most` is the smallest memory limit of a session, in octets, with which the request succeeds.
+/// Checks that `most` is the smallest memory limit for a session, in octets, with which the request succeeds.
 async fn check_octets(target: impl Fn(Limits) -> Target, request: &str, most: usize) {
     for (session_octets, status) in [(most, "200"), (most - 1, "503")] {
         let limits = Limits {

@@ -314,7 +314,7 @@ async fn a_request_has_its_own_sessions() {
     assert_eq!(searches, 1);
     sleep(Duration::from_secs(1)).await;
     assert_eq!(metrics.sessions_ended(SessionEnd::Left), 3);
-    // A request that opens a third session has to wait until its time is over; then all its sessions end.
+    // A request that opens a third session has to wait until the request times out; then all its sessions end.
     assert_eq!(caller.get("/web/sessions?3").await.status(), "503");
     assert_eq!(begun.elapsed().as_secs(), 31);
     sleep(Duration::from_secs(1)).await;

@@ -30,7 +30,7 @@ pub(super) fn regular(expression: &str) -> Option<Pattern> {
     })
 }
 
-/// The size limit of a compiled expression, and of its tables during matching, in octets.
+/// The size limit for a compiled expression, and for its tables during matching, in octets.
 const MOST_REGEX_OCTETS: usize = 256 * 1024;
 /// The maximum nesting depth of groups.
 const MOST_REGEX_NESTING: u32 = 50;

@@ -1,7 +1,7 @@
 //! Translates a term and its attributes into an index lookup (Z39.50-2003 Appendix ATR.1; conditions 5, 9, 11, 123, 125, 126 and
 //! 229).
 //!
-//! | structure of a text | lookup |
+//! | structure of the term | lookup |
 //! |---|---|
 //! | 1, 101 | the words as a phrase |
 //! | 2, 6, 102, 105, none | all of the words, anywhere in the index |
@@ -31,25 +31,25 @@ use crate::memory::words::words;
 pub struct Look<'q> {
     /// The entries to look up.
     pub target: LookTarget<'q>,
-    /// Whether the result is negated: the records of the index that do not match (relation 6).
+    /// Whether the result is negated: the records in the index that do not match (relation 6).
     pub negated: bool,
 }
 
 /// The entries to look up.
 #[derive(Clone, Debug)]
 pub enum LookTarget<'q> {
-    /// All entries of the index.
+    /// All entries in the index.
     Having(IndexId),
     /// The record with exactly this docid.
     Docid(&'q [u8]),
-    /// Entries of a dictionary that match any of the patterns.
+    /// Entries in a dictionary that match any of the patterns.
     Entries(Terms, Vec<Pattern>),
-    /// Words of a text index; at least one pattern.
+    /// Words in a text index that match the patterns, with their required order. The list of patterns is never empty.
     Words(IndexId, Vec<Pattern>, WordOrder),
 }
 
 impl LookTarget<'_> {
-    /// Returns the index of the lookup.
+    /// Returns the index in which the entries are looked up.
     pub fn index(&self) -> IndexId {
         match self {
             Self::Having(index)
@@ -73,7 +73,7 @@ impl Look<'_> {
 /// The maximum number of words in a term.
 const MOST_WORDS: usize = 256;
 
-/// Returns the lookup of a term; `attribute_set` is the default set of the query.
+/// Returns the lookup for a term; `attribute_set` is the default set of the query.
 ///
 /// # Errors
 /// Fails with the condition for the first unsupported attribute, or for a term that does not fit its attributes.
@@ -227,7 +227,7 @@ impl<'q> TermReader<'_, 'q> {
         self.term.text.chars().any(char::is_alphanumeric)
     }
 
-    /// Returns the lookup of a docid, either complete or by its beginning.
+    /// Returns the lookup for a docid, either complete or by its beginning.
     fn docid(&self) -> Result<LookTarget<'q>, Diagnostic> {
         if self.term.attributes.truncation != bib1::TRUNCATION_RIGHT {
             return Ok(LookTarget::Docid(self.term.octets));

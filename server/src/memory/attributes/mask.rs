@@ -6,7 +6,7 @@ use crate::memory::index::find::{ANY_NUMBER, AT_MOST_ONE, EXACTLY_ONE, MOST_MASK
 use crate::memory::words::words;
 
 impl Pattern {
-    /// Returns the pattern of a word or key; `left` and `right` tell on which sides it is truncated.
+    /// Returns the pattern for a word or key; `left` and `right` tell on which sides it is truncated.
     pub(super) fn open(text: String, left: bool, right: bool) -> Self {
         match (left, right) {
             (false, false) => Self::Exact(text),
@@ -16,7 +16,7 @@ impl Pattern {
         }
     }
 
-    /// Returns the number of characters of a truncated term. For a masked term or a regular expression, only the literal
+    /// Returns the number of characters in a truncated term. For a masked term or a regular expression, only the literal
     /// characters at its beginning count. Returns `None` for a term that is not truncated.
     pub(super) fn given(&self) -> Option<usize> {
         match self {
@@ -48,12 +48,12 @@ pub(super) fn masked(text: &str, mask: Mask) -> Option<Vec<Pattern>> {
     wanted.filter(|words| !words.is_empty())
 }
 
-/// Returns the pattern for a masked term of an index of keys: its letters and digits, without punctuation.
+/// Returns the pattern for a masked term in an index of keys: its letters and digits, without punctuation.
 pub(super) fn masked_key(text: &str, mask: Mask) -> Option<Pattern> {
     wanted(&words(&stand_ins(text, mask)).concat())
 }
 
-/// Returns a text in which the mask characters are replaced with placeholders.
+/// Returns text in which the mask characters are replaced with placeholders.
 pub(super) fn stand_ins(text: &str, mask: Mask) -> String {
     let mut replaced = String::with_capacity(text.len());
     let mut characters = text.chars().peekable();

@@ -1,5 +1,5 @@
 //! Reads the attributes of a term: sets, types and values, each of which is supported, refused or ignored under the profile
-//! (Z39.50-2003 §3.7.1, Appendix ATR.1, conditions 113 to 123 and 246). Also determines the index of a scan or sort (§3.2.8.1.1,
+//! (Z39.50-2003 §3.7.1, Appendix ATR.1, conditions 113 to 123 and 246). Also determines the index for a scan or sort (§3.2.8.1.1,
 //! §3.2.7.1.3).
 
 use std::borrow::Cow;
@@ -253,7 +253,7 @@ pub(in crate::memory) fn scan_start(
     Ok((terms, start.into_bytes()))
 }
 
-/// Returns the index of a sort key, which is a name, or attributes with a Use value.
+/// Returns the index for a sort key, which is a name, or attributes with a Use value.
 ///
 /// # Errors
 /// Fails with condition 207 for elements and for a name without an index, or, for attributes, with the condition for the first

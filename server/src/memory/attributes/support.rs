@@ -60,9 +60,9 @@ pub(super) const LESS_OR_EQUAL: i64 = 2;
 pub(super) const GREATER_OR_EQUAL: i64 = 4;
 /// Relation 5: greater than.
 pub(super) const GREATER: i64 = 5;
-/// Relation 6: not equal, that is, records of the index without the term.
+/// Relation 6: not equal, that is, records in the index without the term.
 pub(super) const NOT_EQUAL: i64 = 6;
-/// Relation 103: always matches, that is, all records of the index.
+/// Relation 103: always matches, that is, all records in the index.
 pub(super) const ALWAYS_MATCHES: i64 = 103;
 
 /// Structure 3: a complete entry.

@@ -1,4 +1,4 @@
-//! Tests of the indexes of scans and sorts.
+//! Tests of the indexes for scans and sorts.
 
 use z3950_asn1::apdu::{
     AttributeElement, AttributeList, Operand, RpnQuery, RpnStructure, SortAttributes, SortKey,

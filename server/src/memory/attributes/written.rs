@@ -18,7 +18,7 @@ use crate::memory::index::{Edge, Edges};
 #[derive(Clone, Debug)]
 pub struct WrittenTerm<'q> {
     pub(super) attributes: TermAttributes,
-    /// The text, verbatim; empty if the relation matches all records of the index.
+    /// The text, verbatim; empty if the relation matches all records in the index.
     pub text: Cow<'q, str>,
     /// The octets of the term, if it was sent as text.
     pub octets: &'q [u8],
@@ -40,7 +40,7 @@ impl<'q> WrittenTerm<'q> {
     ///
     /// # Errors
     /// Fails with the condition for the first unsupported attribute, or for a term of a type that cannot be compared with entries
-    /// of the index.
+    /// in the index.
     pub(in crate::memory) fn read(
         fields: &Fields,
         attribute_set: &Oid,
@@ -70,12 +70,12 @@ impl<'q> WrittenTerm<'q> {
         self.attributes.kind
     }
 
-    /// Returns whether the relation is AlwaysMatches (103), which matches all records of the index.
+    /// Returns whether the relation is AlwaysMatches (103), which matches all records in the index.
     pub fn is_always_matches(&self) -> bool {
         self.attributes.relation == ALWAYS_MATCHES
     }
 
-    /// Returns whether the term requests the records of the index that do not contain it (relation 6).
+    /// Returns whether the term requests the records in the index that do not contain it (relation 6).
     pub fn is_negated(&self) -> bool {
         self.attributes.relation == NOT_EQUAL
     }
@@ -101,7 +101,7 @@ impl<'q> WrittenTerm<'q> {
         }
     }
 
-    /// Returns the order of the words of a text, and the edges of the entry at which they must be.
+    /// Returns the order required of the term's words, and the edges of the entry at which they must be.
     ///
     /// # Errors
     /// Fails with condition 123 for a list of words that must be at an edge of the entry.
@@ -223,7 +223,7 @@ impl<'q> WrittenTerm<'q> {
         if suits { Ok(()) } else { Err(self.illegal()) }
     }
 
-    /// Returns the key of a number, code or date; `None` if the text is not valid as a term of this kind.
+    /// Returns the key for a number, code or date; `None` if the text is not valid as a term of this kind.
     pub fn key(&self) -> Option<String> {
         self.attributes.kind.key(&self.text)
     }

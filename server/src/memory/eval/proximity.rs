@@ -21,7 +21,7 @@ pub(super) struct Proximity {
 }
 
 impl Proximity {
-    /// Converts the operator of a request.
+    /// Converts the operator in a request.
     ///
     /// # Errors
     /// Fails with condition 131 for an unknown relation, with 132 for a unit other than the word, or with 202 for an invalid
@@ -74,7 +74,7 @@ impl Proximity {
 
 /// The number of pairs compared per unit of work.
 const PAIRS_A_UNIT: usize = 16;
-/// The maximum number of spans of an operand, and of pairs in proximity; this number of spans takes 12 MiB. A query that needs
+/// The maximum number of spans in an operand, and of pairs in proximity; this number of spans takes 12 MiB. A query that needs
 /// more fails with condition 31.
 const MOST_SPANS: usize = 1 << 20;
 

@@ -25,7 +25,7 @@ struct Catalogue {
     index: Index,
     fields: Arc<Fields>,
     docids: Vec<String>,
-    /// The maximum work of a query.
+    /// The maximum work for a query.
     work: u64,
 }
 

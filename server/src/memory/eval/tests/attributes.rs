@@ -27,7 +27,7 @@ fn relations() {
         ("@attr 1=54 @attr 2=1 fre", "a b e g h"),
         ("@attr 1=9 @attr 2=2 85-3", "a"),
         ("@attr 1=9 @attr 2=1 85-2", ""),
-        // Texts are compared as whole entries or as words.
+        // Text is compared as whole entries or as words.
         ("@attr 1=4 @attr 2=5 \"the war of the worlds\"", "a e g"),
         ("@attr 1=33 @attr 2=4 war", "e"),
         ("@attr 1=33 @attr 2=2 war", ""),
