@@ -1,5 +1,5 @@
-//! Counters of a running server, for operators: sessions, octets, and operations with their outcomes and durations. Counting
-//! costs a few atomic additions per request.
+//! Counters that inform operators about a running server: sessions, octets, and operations with their outcomes and durations.
+//! Counting costs a few atomic additions per request.
 
 mod names;
 
@@ -155,7 +155,7 @@ impl Metrics {
         self.records.load(Relaxed)
     }
 
-    /// Returns the number of octets of the APDUs received.
+    /// Returns the number of octets in the APDUs received.
     pub fn octets_received(&self) -> u64 {
         self.received.load(Relaxed)
     }
@@ -235,13 +235,13 @@ pub(crate) struct OperationTimer {
 }
 
 impl OperationTimer {
-    /// Starts the timer of a request; returns `None` for a request that is not an operation.
+    /// Starts the timer for a request; returns `None` for a request that is not an operation.
     pub(crate) fn of(request: &Apdu, metrics: &Arc<Metrics>) -> Option<Self> {
         let kind = OperationKind::of(request)?;
         Some(Self::begin(kind, metrics))
     }
 
-    /// Starts the timer of a request of this kind.
+    /// Starts the timer for a request of this kind.
     pub(crate) fn begin(kind: OperationKind, metrics: &Arc<Metrics>) -> Self {
         metrics.in_progress.fetch_add(1, Relaxed);
         Self {

@@ -43,8 +43,8 @@ impl fmt::Display for Peer {
 
 /// Receives the events of all sessions. The events of a session arrive in order, on the thread that serves the session.
 ///
-/// Sessions are numbered from 1 in the order in which connections were accepted. The octets contain the credentials of clients,
-/// so they should not be logged unchanged; [`z3950_asn1::codec::dump::dump`] lists them without credentials.
+/// Sessions are numbered from 1 in the order in which connections were accepted. The octets contain clients' credentials, so they
+/// should not be logged unchanged; [`z3950_asn1::codec::dump::dump`] lists them without credentials.
 #[expect(unused_variables, reason = "the names document the methods")]
 pub trait Observer: Send + Sync {
     /// A connection was accepted.
@@ -102,7 +102,7 @@ pub trait Observer: Send + Sync {
     fn ended(&self, totals: &SessionTotals) {}
 }
 
-/// An HTTP message. It contains the credentials of clients, so its `Debug` form shows only the length.
+/// An HTTP message. It contains clients' credentials, so its `Debug` form shows only the length.
 #[derive(Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HttpMessage {
@@ -143,7 +143,7 @@ pub struct SessionTotals {
     pub records: u64,
     /// The number of non-surrogate diagnostics sent.
     pub diagnostics: u64,
-    /// The number of octets of the APDUs received.
+    /// The number of octets in the APDUs received.
     pub octets_received: u64,
     /// The number of octets sent.
     pub octets_sent: u64,

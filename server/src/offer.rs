@@ -16,7 +16,7 @@ pub struct Offer {
     pub implementation_name: Option<String>,
     /// The implementationVersion; by default, the crate's version.
     pub implementation_version: Option<String>,
-    /// The languages of messages that a client may choose, as ISO 639-2 codes; by default, `eng`.
+    /// The message languages that a client may choose from, as ISO 639-2 codes; by default, `eng`.
     pub languages: Vec<String>,
     /// The number of records above which a Search asks the client whether to continue, if resource control (§3.2.6) is in effect;
     /// with `None`, it never asks.

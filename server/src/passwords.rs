@@ -1,4 +1,4 @@
-//! Hashed passwords (Argon2id of RFC 9106 in the PHC string format), and their verification. A verification takes tens of
+//! Hashed passwords (Argon2id, RFC 9106, in the PHC string format), and their verification. A verification takes tens of
 //! milliseconds and tens of megabytes, so it runs on a thread for blocking work, and only a few run at the same time.
 //!
 //! The result of a verification is remembered for a few minutes, because SRU clients send the password with every request. Only a
@@ -42,7 +42,7 @@ pub enum PasswordHashError {
     Unavailable(String),
 }
 
-/// The maximum memory for the verification of a password, in KiB.
+/// The maximum memory for verifying a password, in KiB.
 const MAX_MEMORY: u32 = 256 << 10;
 /// The maximum product of the memory and the number of passes over it, in KiB; this corresponds to about a second of processor
 /// time.
@@ -126,7 +126,7 @@ impl fmt::Debug for PasswordHash {
 
 /// The time for which a correct password is remembered.
 const REMEMBERED: Duration = Duration::from_secs(300);
-/// The time for which a wrong password is remembered, which is long enough for the session to refuse it.
+/// The time for which a wrong password is remembered, long enough for the session to refuse it.
 const REMEMBERED_WRONG: Duration = Duration::from_secs(10);
 /// The maximum number of passwords that are remembered.
 const MAX_REMEMBERED: usize = 4_096;
@@ -213,7 +213,7 @@ impl PasswordChecks {
             drop(permit);
             is_right
         });
-        // A panic of the thread counts as a wrong password.
+        // A panic in the thread counts as a wrong password.
         let is_right = verifying.await.unwrap_or(false);
         self.remember(hash, password, is_right);
     }

@@ -19,7 +19,7 @@ pub trait RecordedServer: fmt::Display + Send + Sync {
     fn connect(&self) -> RecordedConnecting<'_>;
 }
 
-/// The connection of a session to the recorded server.
+/// A session's connection to the recorded server.
 pub trait RecordedStream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> RecordedStream for S {}

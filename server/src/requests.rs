@@ -57,12 +57,12 @@ pub(crate) fn catalogue() -> Arc<dyn Backend> {
     Arc::new(databases.expect("small records").build())
 }
 
-/// Opens a session of version 3 on a backend.
+/// Opens a version 3 session on a backend.
 pub(crate) fn open(backend: Arc<dyn Backend>, limits: Limits) -> Session {
     open_on(Target::new(backend, limits))
 }
 
-/// Opens a session of version 3 on a target.
+/// Opens a version 3 session on a target.
 pub(crate) fn open_on(target: Target) -> Session {
     let mut session = Session::new(Arc::new(target));
     let reply = now(session.answer(&init()));
@@ -182,7 +182,7 @@ impl Slow {
     }
 }
 
-/// Returns a record of a backend by its number, in a syntax and element set.
+/// Returns a record from a backend by its number, in a syntax and element set.
 pub(crate) fn record_of(
     backend: &dyn Backend,
     record: i64,

@@ -10,9 +10,9 @@
 //!        Closed: requests are no longer answered
 //! ```
 //!
-//! In an open session, a request may be held back until the client has answered a question of the server: for credentials (access
-//! control), or whether to continue (resource control). An operation runs between [`Session::begin`] and [`Session::finish`]
-//! without borrowing the session, so that several can run concurrently.
+//! In an open session, a request may be held back until the client has answered a question from the server: what its credentials
+//! are (access control), or whether to continue (resource control). An operation runs between [`Session::begin`] and
+//! [`Session::finish`] without borrowing the session, so that several can run concurrently.
 //!
 //! After a protocol error, an open session of version 3 sends Close(protocolError). In any other session, the connection is
 //! closed without a Close: version 2 does not have Close(protocolError), and before Init no version has been agreed on.
@@ -56,7 +56,7 @@ pub struct Session {
     /// The account that is charged for the memory used for this client.
     account: Arc<Account>,
     peer: Option<IpAddr>,
-    /// The number of failed attempts of the client to authenticate.
+    /// The number of times that the client has failed to authenticate.
     refusals: u32,
     /// The time until which answers to the client are withheld; `None` if they are not.
     silent_until: Option<Instant>,

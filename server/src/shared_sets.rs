@@ -1,4 +1,4 @@
-//! Result sets that later requests of the same user can name, from any connection: `resultSetTTL` and `cql.resultSetId` of SRU.
+//! Result sets that later requests from the same user can name, on any connection: SRU's `resultSetTTL` and `cql.resultSetId`.
 //! Their number, lifetime and memory are limited.
 
 use std::collections::HashMap;

@@ -1,4 +1,4 @@
-//! SRU (SRU 1.1 and 1.2 of the Library of Congress, OASIS searchRetrieve 1.0 for 2.0, Record Update 1.0): each request is
+//! SRU (SRU 1.1 and 1.2 from the Library of Congress, OASIS searchRetrieve 1.0 for 2.0, Record Update 1.0): each request is
 //! converted to Z39.50 requests in a [`Session`], so that databases, access, limits and times are the same for both protocols.
 //!
 //! This module does not depend on HTTP: requests and answers are values of [`z3950_asn1::sru`].
@@ -55,7 +55,7 @@ use crate::logins::Proof;
 use crate::session::Session;
 use crate::target::Target;
 
-/// Answers the requests of a connection, one at a time.
+/// Answers the requests on a connection, one at a time.
 ///
 /// The Z39.50 session is opened with the first request. It is reopened whenever the user or the list of servers that pass on the
 /// requests changes.
@@ -64,7 +64,7 @@ pub struct SruSession {
     session: Session,
     /// The credentials with which the session was opened.
     login: Option<SruLogin>,
-    /// The servers that have passed on the requests of the session.
+    /// The servers that have passed on the requests in the session.
     via: Via,
     /// The database for requests that do not name one.
     default_database: Option<String>,
@@ -156,7 +156,7 @@ impl Context {
 }
 
 impl SruSession {
-    /// Creates a session of a client on the server's host.
+    /// Creates a session for a client on the server's host.
     pub fn new(target: Arc<Target>) -> Self {
         Self {
             session: Session::new(Arc::clone(&target)),
@@ -381,7 +381,7 @@ fn with_echo(mut response: Response, request: Box<Request>) -> Response {
         Response::SearchRetrieve(response) => response.echo = Some(request),
         Response::Scan(response) => response.echo = Some(request),
         Response::Explain(response) => response.echo = Some(request),
-        // The response of Record Update does not echo the request.
+        // The response to a Record Update does not echo the request.
         Response::Update(_) => {}
     }
     response

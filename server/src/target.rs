@@ -33,7 +33,7 @@ pub struct Target {
     pub(crate) limits: Limits,
     pub(crate) offer: Offer,
     pub(crate) access: Access,
-    /// The program's own check of logins; `None` to check them against the list in `access`.
+    /// The program's own login check; `None` to check logins against the list in `access`.
     authenticate: Option<Arc<dyn Authenticate>>,
     /// The users listed in `access`; `None` if there are none.
     users: Option<Arc<UserList>>,
@@ -122,7 +122,7 @@ impl Target {
         }
     }
 
-    /// Sets the check of logins, which replaces the list in [`Access::users`].
+    /// Sets the login check, which replaces the list in [`Access::users`].
     pub fn with_authenticate(self, authenticate: Arc<dyn Authenticate>) -> Self {
         Self {
             authenticate: Some(authenticate),
@@ -130,7 +130,7 @@ impl Target {
         }
     }
 
-    /// Returns the check of logins; `None` if the server does not have users.
+    /// Returns the login check; `None` if the server does not have users.
     pub(crate) fn authenticate(&self) -> Option<Arc<dyn Authenticate>> {
         let list = || Some(Arc::clone(self.users.as_ref()?) as _);
         self.authenticate.clone().or_else(list)

@@ -63,8 +63,8 @@ use crate::transcript::{Recording, Replay, ReplayError};
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A running server, which several threads may share. Dropping it stops the server, and fails the test if a backend or a session
-/// panicked. Rules that have not struck any request are then reported on standard error, because the test has not exercised what
-/// it was meant to.
+/// panicked. Fault rules that have not struck any request are then reported on standard error, because the test has not exercised
+/// what it was meant to.
 pub struct TestServer {
     endpoints: Vec<Endpoint>,
     recorder: Arc<Recorder>,
@@ -87,7 +87,7 @@ pub struct Report {
     pub summary: io::Result<Summary>,
     /// The APDUs of all sessions. The APDUs of each session are in order.
     pub transcript: Vec<TranscriptEntry>,
-    /// The text of the rules that have not struck any request.
+    /// The text of the fault rules that have not struck any request.
     pub unfired_rules: Vec<String>,
 }
 
@@ -127,8 +127,8 @@ impl TestServer {
     /// Starts a server like [`TestServer::recorded`], but returns an error if the file cannot be read or written.
     ///
     /// # Errors
-    /// [`io::ErrorKind::InvalidData`] if the file is not a recording; the error of the operating system if the file cannot be
-    /// read or written.
+    /// [`io::ErrorKind::InvalidData`] if the file is not a recording; the operating system error if the file cannot be read or
+    /// written.
     pub fn try_recorded(path: impl AsRef<Path>) -> io::Result<Self> {
         let server = std::env::var("Z3950_RECORD").ok();
         Self::recorded_from(path.as_ref(), server.filter(|server| !server.is_empty()))
@@ -254,7 +254,7 @@ impl TestServer {
         lock(&self.recorder.state).not_recorded.clone()
     }
 
-    /// Returns the text of the rules that have not struck any request so far.
+    /// Returns the text of the fault rules that have not struck any request so far.
     ///
     /// ```
     /// use z3950_server::testing::TestServer;
@@ -307,7 +307,7 @@ impl TestServer {
         found.unwrap_or_else(|| panic!("a session is still open: {:#?}", self.transcript()))
     }
 
-    /// Stops the server and returns its totals. Panics of sessions are reported in the totals and do not fail the test.
+    /// Stops the server and returns its totals. Panics in sessions are reported in the totals and do not fail the test.
     ///
     /// # Panics
     /// If a new recording should have been made but was not; see [`TestServer::recorded`].

@@ -55,7 +55,7 @@ pub enum TlsError {
     Read {
         /// The path of the file.
         path: PathBuf,
-        /// The error of the file system.
+        /// The error from the file system.
         source: io::Error,
     },
     /// The PEM does not contain the expected certificate or key.
@@ -75,7 +75,7 @@ pub enum TlsError {
         what: &'static str,
         /// The path of the file, if the PEM is from a file.
         path: Option<PathBuf>,
-        /// The error of the PEM parser.
+        /// The error from the PEM parser.
         source: pem::Error,
     },
     /// The key does not belong to the certificate.
@@ -147,7 +147,7 @@ impl Tls {
     /// Creates a configuration from files; see [`Tls::from_pem`].
     ///
     /// # Errors
-    /// The errors of [`Tls::from_pem`], and files that cannot be read.
+    /// Those of [`Tls::from_pem`]; also fails if a file cannot be read.
     pub fn load(
         certificates: &Path,
         key: &Path,
@@ -259,8 +259,8 @@ fn fault(error: &CertificateError) -> String {
     }
 }
 
-/// Returns the validity period of a certificate, which is obtained from the errors of verifying the certificate at the earliest
-/// and at the latest possible time.
+/// Returns the validity period of a certificate. It is taken from the errors reported when the certificate is verified as of the
+/// earliest and as of the latest possible time.
 fn validity(certificate: &CertificateDer<'static>) -> (Option<SystemTime>, Option<SystemTime>) {
     let Ok(certificate) = ParsedCertificate::try_from(certificate) else {
         return (None, None);
@@ -302,10 +302,10 @@ fn unread(what: &'static str, pem: &[u8], source: pem::Error) -> TlsError {
     }
 }
 
-/// The maximum number of octets of a file of certificates or keys.
+/// The maximum size of a certificate or key file, in octets.
 const MAX_FILE: u64 = 16 << 20;
 
-/// Reads the octets of a file of certificates or keys.
+/// Reads a certificate or key file.
 ///
 /// # Errors
 /// [`TlsError::Read`], if the file cannot be read.

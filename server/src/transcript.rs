@@ -1,10 +1,10 @@
 //! Recorded conversations: the APDUs of sessions as values for tests, as lines of JSON for other programs, and for replay.
 //!
 //! A line of JSON is an object with `time` (RFC 3339, UTC), `session` (from 1), `direction` (`received` or `sent`), `apdu` (the
-//! standard's name, or `malformed`), `octets` (hexadecimal) and `value` (the contents by the standard's names; absent if
-//! malformed). Lines with `event` concern connections: `opened`, with the `version` of the format, and `closed`. Secrets are
-//! written as `*` in octets and left out of values. Octets from a client that cannot be decoded are treated as secrets too, apart
-//! from the header. Lines with `head` are HTTP messages; see [`HttpEntry`].
+//! standard's name for the APDU, or `malformed`), `octets` (hexadecimal) and `value` (the contents by the standard's names;
+//! absent if malformed). Lines with `event` concern connections: `opened`, with the `version` of the format, and `closed`.
+//! Secrets are written as `*` in octets and left out of values. Octets from a client that cannot be decoded are treated as
+//! secrets too, apart from the header. Lines with `head` are HTTP messages; see [`HttpEntry`].
 
 mod compose;
 mod doubts;
@@ -43,9 +43,9 @@ pub use self::replay::Replay;
 /// not change the version.
 pub const FORMAT_VERSION: u64 = decoded::TRANSCRIPT_VERSION;
 
-/// The name of the event at the beginning of a session.
+/// The name for the event at the beginning of a session.
 const OPENED: &str = "opened";
-/// The name of the event at the end of a session.
+/// The name for the event at the end of a session.
 const CLOSED: &str = "closed";
 
 /// The direction of an APDU or HTTP message.
@@ -75,7 +75,7 @@ impl Direction {
         }
     }
 
-    /// Parses the direction of a line.
+    /// Parses the direction in a line.
     fn of_json(object: &Value) -> Result<Self, &'static str> {
         let direction = object.get("direction").and_then(Value::as_str);
         let mut known = Self::ALL.into_iter();
@@ -120,7 +120,7 @@ impl TranscriptEntry {
         }
     }
 
-    /// Returns the standard's name of the APDU, or `malformed`.
+    /// Returns the standard's name for the APDU, or `malformed`.
     pub fn name(&self) -> &'static str {
         name(self.apdu.as_ref())
     }
@@ -206,7 +206,7 @@ fn json_line(value: &Value) -> String {
     escape_unprintable(&value.to_string(), |_| false).into_owned()
 }
 
-/// The name of octets that are not an APDU.
+/// The name for octets that are not an APDU.
 const MALFORMED: &str = "malformed";
 
 fn name(apdu: Option<&Apdu>) -> &'static str {
@@ -221,7 +221,7 @@ fn line(time: SystemTime, session: u64) -> Map<String, Value> {
     object
 }
 
-/// Parses the time of a line.
+/// Parses the time in a line.
 fn time_of(object: &Value) -> Result<SystemTime, &'static str> {
     let time = object.get("time").and_then(Value::as_str);
     time.and_then(parse_time)

@@ -27,7 +27,7 @@ const DUBLIN_CORE: &str = "dc";
 /// The XML element set for MODS 3.
 const MODS: &str = "mods";
 
-/// The element sets of XML, in addition to F and B; other syntaxes have only F and B.
+/// The element sets for records in XML, in addition to F and B; other syntaxes have only F and B.
 pub(super) const XML_ELEMENT_SETS: [&str; 3] = [MARCXML, DUBLIN_CORE, MODS];
 
 /// Returns whether [`of_marc`] supports the syntax: MARC 21, UNIMARC, or one of [`SYNTAXES`].
@@ -90,8 +90,8 @@ pub fn record(
     conversion.of(&whole, || Ok(octets.clone()))
 }
 
-/// Converts a MARC record to `syntax`, as [`record`] does for a stored record. The limits of ISO 2709 (99,999 octets, and 9,999
-/// octets for a field) apply only to the MARC syntaxes and OPAC.
+/// Converts a MARC record to `syntax`, as [`record`] does for a stored record. ISO 2709's limits (99,999 octets, and 9,999 octets
+/// for a field) apply only to the MARC syntaxes and OPAC.
 ///
 /// # Errors
 /// Condition 238 if the syntax is neither the record's own nor one of [`SYNTAXES`], 14 if the record cannot be converted to it.
@@ -134,7 +134,7 @@ fn lost(why: &str) -> Diagnostic {
 /// Encodes a record in ISO 2709.
 ///
 /// # Errors
-/// The record exceeds a limit of ISO 2709.
+/// The record exceeds an ISO 2709 limit.
 fn encoded(record: &MarcRecord) -> Result<Bytes, Diagnostic> {
     let octets = iso2709::encode(record).map_err(|error| lost(&error.to_string()))?;
     Ok(octets.into())

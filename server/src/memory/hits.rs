@@ -26,7 +26,7 @@ impl RecordNumber {
     }
 }
 
-/// A set of records of an index. Parts that belong to the index are borrowed.
+/// A set of records in an index. Parts that belong to the index are borrowed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct HitSet<'a> {
     /// The nonempty parts with the numbers of their segments, in ascending order.

@@ -52,7 +52,7 @@ pub enum Terms {
 }
 
 impl Terms {
-    /// Returns the number of the first string of a segment that can be a term of this kind; words come after the marks.
+    /// Returns the number of the first string in a segment that can be a term of this kind; words come after the marks.
     fn first(self, strings: &Strings) -> u32 {
         match self {
             Self::Words(_) => strings.first_from(b" "),
@@ -76,14 +76,14 @@ pub(super) struct WorkBudget {
 /// The duration of a unit of work. The costs in units were measured on one machine, but only their ratios matter.
 const UNIT: Duration = Duration::from_nanos(50);
 
-/// The smallest change in the memory kept, in octets, that is charged.
+/// The change in the memory kept, in octets, below which nothing is charged.
 const COUNTED: usize = 64 * 1024;
 
-/// The error for an exhausted budget, for work that was cancelled, and for work that needs too much memory.
+/// The error if the budget is exhausted, the work was cancelled, or the work needs too much memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Exhausted;
 
-/// Converts the error to condition 31, for too much work.
+/// Converts the error to condition 31 (resources exhausted).
 impl From<Exhausted> for Diagnostic {
     fn from(_: Exhausted) -> Self {
         let words = "more work or memory than a request may take";
@@ -164,7 +164,7 @@ impl WorkBudget {
     }
 }
 
-/// The number of strings of other indexes that are skipped per unit of work.
+/// The number of strings from other indexes that are skipped per unit of work.
 const STRINGS_A_UNIT: usize = 4;
 
 /// A snapshot of the records of a backend, and their indexes. Clones share the segments.

@@ -18,7 +18,7 @@ use super::{AccessPoints, DocidField, Kind, Profile, forms, scan, sort, update, 
 use crate::backend::AttributeInfo;
 use crate::diagnostic::Diagnostic;
 
-/// The element sets of XML, in addition to F and B.
+/// The element sets for records in XML, in addition to F and B.
 pub const XML_ELEMENT_SETS: [&str; 3] = forms::XML_ELEMENT_SETS;
 
 /// The access points of a database, the attributes that queries may use, and the docid field of its records.
@@ -73,8 +73,8 @@ impl IndexMap {
         attributes
     }
 
-    /// Returns the index with this name, or the index that corresponds to this index name of a query language; `None` if there
-    /// is none.
+    /// Returns the index with this name, or the index that corresponds to this index name in a query language; `None` if there is
+    /// none.
     pub fn by_name(&self, name: &str) -> Option<IndexId> {
         self.fields.points.by_name(name).map(|(index, _)| index)
     }
@@ -132,7 +132,7 @@ impl IndexMap {
         scan_start(&self.fields, attribute_set, start)
     }
 
-    /// Returns the index of a sort key.
+    /// Returns the index for a sort key.
     ///
     /// # Errors
     /// Condition 207 for a key without an index, or the condition for the first unsupported attribute of the key.
@@ -181,7 +181,7 @@ pub fn subfields(text: &str) -> impl Iterator<Item = &str> {
     text.split(SUBFIELD_MARK)
 }
 
-/// Calls a function with each folded word of a text; `buffer` is reused memory.
+/// Calls a function with each folded word in the text; `buffer` is reused memory.
 pub fn each_word(text: &str, buffer: &mut String, emit: impl FnMut(&str)) {
     words::each_word(text, buffer, emit);
 }
@@ -192,7 +192,7 @@ pub fn filed(text: &str) -> String {
     sort::filed(text).replace(SUBFIELD_MARK, " ")
 }
 
-/// Parses the record of an update.
+/// Parses the record in an update.
 ///
 /// # Errors
 /// The record is not MARC, or can only be read with repairs.

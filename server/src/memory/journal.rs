@@ -210,7 +210,7 @@ fn unwritable(path: &Path) -> impl Fn(Cause) -> JournalError + use<> {
     }
 }
 
-/// Returns the cause of a redb error: the error of the operating system if there is one, otherwise the redb error itself.
+/// Returns the cause of a redb error: the operating system error if there is one, otherwise the redb error itself.
 fn cause(error: redb::Error) -> Cause {
     match error {
         redb::Error::Io(error) => error.into(),

@@ -26,7 +26,7 @@ pub struct Progress {
     pub files: usize,
     /// The number of files read completely.
     pub files_read: usize,
-    /// The total number of octets of the files.
+    /// The total size of the files, in octets.
     pub octets: u64,
     /// The number of octets read so far.
     pub octets_read: u64,
@@ -34,7 +34,7 @@ pub struct Progress {
     pub records: u64,
 }
 
-/// The notes on the damaged records of a file.
+/// The notes on the damaged records in a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FileNotes {
@@ -49,7 +49,7 @@ pub struct FileNotes {
 /// The maximum number of notes that are kept for a file.
 pub const MAX_NOTES: usize = 100;
 
-/// A note on a damaged record of a file.
+/// A note on a damaged record in a file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 #[non_exhaustive]
 pub enum Note {
@@ -145,7 +145,7 @@ pub enum LoadError {
     Unreadable {
         /// The path of the file or folder.
         path: PathBuf,
-        /// The error of the file system.
+        /// The error from the file system.
         source: io::Error,
     },
     /// A file does not contain any records.

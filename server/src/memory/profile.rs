@@ -128,8 +128,8 @@ impl Profile {
         }
     }
 
-    /// Returns a profile that behaves like Zebra: unknown values of structure and completeness are ignored, an unknown relation
-    /// is refused without naming its value, and terms that are not text are refused with condition 124.
+    /// Returns a profile that behaves like Zebra: unknown structure and completeness values are ignored, an unknown relation is
+    /// refused without naming its value, and terms that are not text are refused with condition 124.
     pub fn zebra() -> Self {
         let profile = Self {
             term_type: Condition::TERM_CODED_VALUE,

@@ -62,9 +62,9 @@ impl MemoryBackend {
         read.map(PendingReload::finish)
     }
 
-    /// Reads the databases of a builder and of files, which replace the current databases when [`PendingReload::finish`] is
-    /// called. In other respects, this method is like [`MemoryBackend::reload`]. A saved database must keep its place in the list
-    /// and its file; other databases may be added, changed and removed.
+    /// Reads the databases that the builder defines and those in files. They replace the current databases when
+    /// [`PendingReload::finish`] is called. In other respects, this method is like [`MemoryBackend::reload`]. A saved database
+    /// must keep its place in the list and its file; other databases may be added, changed and removed.
     ///
     /// # Errors
     /// Those of [`MemoryBackend::reload`], and `LoadError::OtherSaves` (feature `save`).

@@ -103,7 +103,7 @@ impl HitList for ResultList {
 }
 
 impl Index {
-    /// Returns the records of a result set that still exist, with their numbers in this index; `None` if the set belongs to
+    /// Returns the records in a result set that still exist, with their numbers in this index; `None` if the set belongs to
     /// another backend or was created before a reload.
     ///
     /// # Errors
@@ -128,7 +128,7 @@ impl Index {
     }
 }
 
-/// Converts record numbers of one index to the record numbers of another index that was derived from it by changes. Records in
+/// Converts record numbers in one index to the record numbers in another index that was derived from it by changes. Records in
 /// segments that belong to both indexes keep their numbers. Other records are identified by the address of their octets, which
 /// changes do not move.
 fn moved(

@@ -37,8 +37,8 @@ pub(super) struct Prepared {
 /// Checks the parameters of a sort.
 ///
 /// # Errors
-/// Condition 30 for a result set of another backend or from before a reload, 207 for an unsupported key, 211 for too many keys,
-/// 214 for an order by frequency, 230 for too many records, 235 for a database that does not exist.
+/// Condition 30 for a result set from another backend or from before a reload, 207 for an unsupported key, 211 for too many keys,
+/// 214 for sorting by frequency, 230 for too many records, 235 for a database that does not exist.
 pub(super) fn prepared(
     current: &View,
     sort: &Sort<'_>,

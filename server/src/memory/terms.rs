@@ -1,4 +1,4 @@
-//! The form in which the terms of an index are compared, for backends that merge the lists of other servers.
+//! The form in which the terms of an index are compared, for backends that merge the lists from other servers.
 
 use z3950_asn1::apdu::AttributesPlusTerm;
 use z3950_asn1::bib1::attributes::USE;

@@ -1,4 +1,4 @@
-//! Tests of searches and records of the complete backend.
+//! Tests of searching and retrieving records with the complete backend.
 
 use z3950_asn1::apdu::{ExternalEncoding, RpnQuery};
 use z3950_asn1::oid::{SUTRS, UKMARC, USMARC};

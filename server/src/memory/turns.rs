@@ -190,8 +190,8 @@ impl Turns {
 mod tests {
     use super::*;
 
-    /// Runs jobs on a number of places. A job is a letter, the number of its caller, the number of slices that it needs, and the
-    /// number of slices done before it arrives. Returns the letter of each slice, in order.
+    /// Runs jobs in this number of places. A job is a letter, the number of its caller, the number of slices that it needs, and
+    /// the number of slices done before it arrives. Returns the letter of each slice, in order.
     fn order(places: usize, jobs: &[(char, usize, u64, usize)]) -> String {
         let callers: Vec<Caller> = (0..10).map(|_| Caller::new()).collect();
         let mut turns = Turns::new(places);

@@ -4,7 +4,7 @@
 use unicode_normalization::char::{decompose_compatible, is_combining_mark};
 use z3950_marc::fold::{is_written_without_blanks, spelled_out};
 
-/// Returns the words of a text, in order.
+/// Returns the words in the text, in order.
 ///
 /// Each ideograph or kana is a separate word, because these scripts are written without spaces: 紅樓夢 has three words.
 pub(super) fn words(text: &str) -> Vec<String> {

@@ -1,4 +1,4 @@
-//! Tests of hashed passwords and of their verification.
+//! Tests of hashing and verifying passwords.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -45,7 +45,7 @@ impl Pieces {
     /// Returns the next piece; `None` at the end of the stream.
     ///
     /// # Errors
-    /// The errors of the stream.
+    /// Errors from the stream.
     pub(super) async fn next(
         &mut self,
         from: &mut (impl AsyncRead + Unpin),

@@ -26,12 +26,12 @@ pub(crate) fn init_of(protocol_version: ProtocolVersion) -> InitializeRequest {
     }
 }
 
-/// Returns the Init of a client of version 3.
+/// Returns a version 3 client's Init.
 pub(crate) fn init() -> Apdu {
     init_of(ProtocolVersion::UP_TO_3).into()
 }
 
-/// Returns a Search in `cat` for a query in PQF, which requests no records and creates the set `default`.
+/// Returns a Search in `cat` for a PQF query. It requests no records and creates the result set `default`.
 pub(crate) fn search_request(pqf: &str) -> SearchRequest {
     SearchRequest {
         reference_id: None,
@@ -55,7 +55,7 @@ pub(crate) fn search(pqf: &str) -> Apdu {
     search_request(pqf).into()
 }
 
-/// Returns a Present of the set `default`.
+/// Returns a Present for the result set `default`.
 pub(crate) fn present_request(start: i64, number: i64) -> PresentRequest {
     PresentRequest {
         result_set_id: ResultSetId::from("default"),
@@ -70,7 +70,7 @@ pub(crate) fn present(start: i64, number: i64) -> Apdu {
     present_request(start, number).into()
 }
 
-/// Returns a Scan of three terms, beginning with `start`.
+/// Returns a Scan for three terms, beginning with `start`.
 pub(crate) fn scan_request(start: &str) -> ScanRequest {
     ScanRequest {
         reference_id: None,

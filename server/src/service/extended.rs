@@ -64,7 +64,7 @@ impl Outcome {
 /// Performs the task and answers with its package, unless the client does not want the package.
 ///
 /// # Errors
-/// The diagnostic of a failed response.
+/// The diagnostic for a failed response.
 pub(super) async fn answer(
     operation: &Operation,
     request: &ExtendedServicesRequest,
@@ -185,7 +185,7 @@ async fn create(
     })
 }
 
-/// Returns the response, with the package of the task if the client wants it.
+/// Returns the response, with the task package if the client wants it.
 ///
 /// # Errors
 /// Condition 14 if the package cannot be encoded.

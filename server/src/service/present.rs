@@ -1,5 +1,5 @@
-//! Present and Segment (Z39.50-2003 §3.2.3, §3.3): sends records of a result set, from one or more ranges, in one response or in
-//! several segments.
+//! Present and Segment (Z39.50-2003 §3.2.3, §3.3): sends records from a result set, from one or more ranges, in one response or
+//! in several segments.
 
 use z3950_asn1::apdu::{Apdu, Options, PresentRequest, PresentResponse, Range, Records, Segment};
 
@@ -9,10 +9,10 @@ use crate::backend::{Hits, RecordId};
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::units::count;
 
-/// Answers a Present with records of a result set.
+/// Answers a Present with records from a result set.
 ///
 /// # Errors
-/// The diagnostic of a failed response.
+/// The diagnostic for a failed response.
 pub(super) async fn answer(
     operation: &Operation,
     request: &PresentRequest,
@@ -75,7 +75,7 @@ async fn present(
 /// the request may limit the sizes of segments and records.
 ///
 /// # Errors
-/// Condition 242 with the minimum, for segments that are too small.
+/// Fails with condition 242 if the requested segment size is too small; the diagnostic contains the minimum size.
 fn sizes(association: &Association, request: &PresentRequest) -> Result<Sizes, Diagnostic> {
     let natural = |number: Option<i64>| number.and_then(|number| usize::try_from(number).ok());
     let whole = Sizes::of(association);
@@ -111,8 +111,8 @@ const LEAST_SEGMENT: usize = 64;
 /// Returns the positions of a range, counted from 0.
 ///
 /// # Errors
-/// Condition 13 with the first position out of range. An empty range is refused as well, because some clients cannot handle an
-/// answer without records and diagnostics.
+/// Fails with condition 13 if the range goes beyond the result set; the diagnostic contains the first position out of range. An
+/// empty range is refused in the same way, because some clients cannot handle an answer that has neither records nor diagnostics.
 fn positions(hits: usize, range: &Range) -> Result<std::ops::Range<usize>, Diagnostic> {
     let out_of_range = |position: i64| diagnostic(Condition::OUT_OF_RANGE, position.to_string());
     let start = range.starting_position;
@@ -129,7 +129,7 @@ fn positions(hits: usize, range: &Range) -> Result<std::ops::Range<usize>, Diagn
     Ok(before..behind)
 }
 
-/// Returns the records of the ranges, at most `most` of them.
+/// Returns the records in the ranges, at most `most` of them.
 ///
 /// # Errors
 /// The same as for [`listed`].

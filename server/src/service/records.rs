@@ -49,7 +49,8 @@ pub(super) fn of_names(
     Ok(composition)
 }
 
-/// Returns the composition of the records of a Present. The syntaxes of a CompSpec take precedence over the preferred syntax.
+/// Returns the composition of the records in the answer to a Present. The syntaxes of a CompSpec take precedence over the
+/// preferred syntax.
 ///
 /// # Errors
 /// The same as for [`of_names`]; 1066 for a schema and 244 for an element specification that the backend does not support.

@@ -14,7 +14,7 @@ use crate::units::count;
 /// Answers a Scan with the requested terms.
 ///
 /// # Errors
-/// The diagnostic of a failed response.
+/// The diagnostic for a failed response.
 pub(super) async fn answer(
     operation: &Operation,
     request: &ScanRequest,

@@ -213,7 +213,7 @@ fn first_records_wanted(request: &SearchRequest) -> usize {
     natural(small.max(medium))
 }
 
-/// The qualifiers of CCL and the indexes of CQL.
+/// The CCL qualifiers and the CQL indexes.
 static DIALECTS: LazyLock<Dialects> = LazyLock::new(Dialects::built_in);
 
 /// Returns the query as type-1 (Z39.50-2003 §3.7): type-1 and type-101 unchanged, CCL (type-2) and CQL (type-104,

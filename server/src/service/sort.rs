@@ -72,7 +72,7 @@ async fn sort(operation: &Operation, request: &SortRequest) -> Result<usize, Dia
 /// Returns the result sets to be sorted.
 ///
 /// # Errors
-/// Condition 30 or 27 for a missing set, 230 for too many records, 237 for sets of different databases.
+/// Condition 30 or 27 for a missing set, 230 for too many records, 237 for sets from different databases.
 fn inputs(operation: &Operation, request: &SortRequest) -> Result<Vec<ResultSet>, Diagnostic> {
     let mut inputs: Vec<ResultSet> = Vec::new();
     let most = operation.target.limits.sorted_records;

@@ -188,8 +188,8 @@ fn another_init_restarts_the_session() {
     assert_eq!(crate::requests::shown(&response.records), "30 default");
 }
 
-/// Returns the answer to a request in an open session of version 3, and whether the connection ends. The answer is the APDU's
-/// name, or the message of a Close.
+/// Returns the answer to a request in an open version 3 session, and whether the connection ends. The answer is the APDU's name,
+/// or the message of a Close.
 fn answer_to(request: Apdu) -> (String, bool) {
     let mut session = open(catalogue(), Limits::default());
     let mut request = request;

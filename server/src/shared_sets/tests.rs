@@ -102,7 +102,7 @@ async fn octets_are_charged() {
     let sets = sets(&limits);
     let keep = |last, records| sets.keep(owner(None, last), set(records), MINUTE);
     let (first, _) = keep(1, 1000).expect("as much as all may keep");
-    // A set of another address does not replace this set, but a set of the same address does.
+    // A set from another address does not replace this set, but a set from the same address does.
     assert!(keep(2, 1).is_err());
     assert!(sets.find(&first, None, "books").is_some());
     let (second, _) = keep(1, 1).expect("room");

@@ -144,7 +144,7 @@ fn index(of: &AttributeInfo, database: &DatabaseInfo) -> ZeeRexIndex {
         .get(&of.value)
         .map(Vec::as_slice)
         .unwrap_or_default();
-    // The attributes must belong to a map with a name, because clients such as sru-queryer fail at a map without one.
+    // The attributes must belong to a map with a name, because clients such as sru-queryer fail on a map without one.
     let in_bib1 = ZeeRexMap::Name {
         set: BIB1.to_owned(),
         name: of.value.to_string(),
@@ -212,7 +212,7 @@ fn has(database: &DatabaseInfo, (attribute_type, value): (i64, i64)) -> bool {
 /// The names in the CQL properties, arranged for descriptions.
 struct CqlIndexes {
     sets: Vec<ContextSet>,
-    /// The names of each Use value, as indexes of context sets.
+    /// The names for each Use value, as indexes in context sets.
     names: BTreeMap<i64, Vec<ZeeRexMap>>,
     /// The relations and relation modifiers, with the attributes to which they correspond.
     relations: Vec<(String, Vec<(i64, i64)>)>,

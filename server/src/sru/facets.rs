@@ -19,7 +19,7 @@ impl WantedFacets {
     /// Converts the parameters.
     ///
     /// # Errors
-    /// Diagnostic 8 for parameters on ranges, 6 for invalid values, 16 for unknown indexes.
+    /// Diagnostic 8 for range parameters, 6 for invalid values, 16 for unknown indexes.
     pub(super) fn read(parameters: &FacetParameters) -> Result<Self, SruDiagnostic> {
         let unsupported = [
             ("facetRangeField", &parameters.range_field),
@@ -102,7 +102,7 @@ impl WantedFacets {
     }
 }
 
-/// Returns whether terms are sorted alphabetically. This depends on the first part of `facetSort`, which may be a name of the
+/// Returns whether terms are sorted alphabetically. This depends on the first part of `facetSort`, which may be a name from the
 /// standard or a name that YAZ uses.
 fn by_term(sort: Option<&str>) -> Result<bool, SruDiagnostic> {
     let parts: Vec<&str> = sort

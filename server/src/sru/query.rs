@@ -14,7 +14,7 @@ use z3950_asn1::sru::{
     scan_clause, sort_keys_to_cql,
 };
 
-/// The indexes of CQL, with the attributes to which they correspond.
+/// The CQL indexes, with the attributes to which they correspond.
 pub(super) static PROPERTIES: LazyLock<Properties> = LazyLock::new(Properties::default);
 
 /// Returns the query, and the keys by which its result is to be sorted.
@@ -43,7 +43,7 @@ pub(super) fn read(
     };
     if let Some(parameter) = &search.sort_keys {
         let more = sort_keys(parameter)?;
-        // The sort keys in the query are more significant, so the sort keys of the parameter come after them.
+        // The sort keys in the query are more significant, so the sort keys from the parameter come after them.
         keys.extend(more);
     }
     Ok((query, keys))
@@ -82,7 +82,7 @@ const OF_ALL: [&str; 5] = [
     "cql.keywords",
 ];
 
-/// Parses the keys of the parameter `sortKeys`, whose paths are names of indexes.
+/// Parses the keys in the parameter `sortKeys`, whose paths are index names.
 fn sort_keys(parameter: &str) -> Result<Vec<SortKeySpec>, SruDiagnostic> {
     let keys = parse_sort_keys(parameter)?;
     if keys.is_empty() {
@@ -141,8 +141,7 @@ fn sort_specs(query: &Cql, text: &str) -> Result<Vec<SortKeySpec>, SruDiagnostic
     Ok(specs)
 }
 
-/// Returns the start of a scan, which consists of the index and the term; for the relation `exact`, also of a structure
-/// attribute.
+/// Returns the start of a scan: the index, the term and, for the relation `exact`, a structure attribute.
 ///
 /// # Errors
 /// The same as for [`read`]; diagnostic 48 for more than one term.

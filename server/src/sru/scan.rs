@@ -16,7 +16,7 @@ impl SruSession {
     /// Answers a scan.
     ///
     /// # Errors
-    /// Diagnostic 120 for a position outside the list, or the reason why there are no terms.
+    /// Diagnostic 120 for a position outside the list of terms, or the reason why there are no terms.
     pub(super) async fn scan(
         &mut self,
         context: &Context,
@@ -80,7 +80,7 @@ impl TermRange {
     /// just after the answer.
     ///
     /// # Errors
-    /// Diagnostic 120 for a position that is neither in the list nor next to it.
+    /// Diagnostic 120 for a position that is neither in the requested list of terms nor next to it.
     fn of(scan: &ScanRequest, limit: usize) -> Result<Self, SruDiagnostic> {
         let wanted = scan.maximum_terms.map_or(DEFAULT_TERMS, natural);
         let position = scan.response_position.map_or(1, natural);
@@ -92,7 +92,7 @@ impl TermRange {
             ));
         }
         let number = wanted.min(limit.saturating_sub(2)).max(1);
-        // If the list is cut, a position close to its end becomes the position after its end.
+        // If the limit shortens the list, a position beyond the shorter list becomes the position just after it.
         let position = if position > number {
             number + 1
         } else {
@@ -117,7 +117,7 @@ impl TermRange {
     }
 
     /// Selects the terms of the answer from those found; `before` of them are before the start. `is_cut` tells whether the last
-    /// terms are missing from the list.
+    /// terms are missing from `terms`.
     fn terms(&self, mut terms: Vec<SruTerm>, before: usize, is_cut: bool) -> Vec<SruTerm> {
         let is_first = if self.has_margin() {
             if before < self.asked_position() - 1 {

@@ -1,4 +1,4 @@
-//! The schemas of records: their names in SRU, and the corresponding syntaxes and element sets in Z39.50.
+//! Record schemas: their names in SRU, and the corresponding syntaxes and element sets in Z39.50.
 
 use z3950_asn1::apdu::Schema;
 use z3950_asn1::oid::{OPAC, Oid, XML};

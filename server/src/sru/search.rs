@@ -242,7 +242,7 @@ impl SruSession {
         }
     }
 
-    /// Returns the records from a position onwards, of which at least one must exist.
+    /// Returns the records from a position onwards. There must be a record at this position.
     async fn present(
         &mut self,
         wanted: &WantedRecords,

@@ -21,8 +21,8 @@ impl SruSession {
     /// Answers an update. The update is never stopped, because the client could not know whether it had been made.
     ///
     /// # Errors
-    /// The reason why nothing was changed: diagnostics of Record Update for errors in the record, and general diagnostics for
-    /// other errors.
+    /// The reason why nothing was changed: Record Update diagnostics for errors in the record, and general diagnostics for other
+    /// errors.
     pub(super) async fn update(
         &mut self,
         context: &Context,
@@ -126,7 +126,7 @@ fn identifier(record: &SruRecord) -> Result<Option<Bytes>, SruDiagnostic> {
     }
     let fields = record.record.fields.iter();
     let numbers = fields.filter(|field| field.tag.0 == *b"001");
-    // Blanks around the number are ignored, as in the catalogue.
+    // Spaces around the number are ignored, as in the catalogue.
     let mut numbers = numbers.map(|field| field.body.trim_ascii());
     let own = numbers.find(|number| !number.is_empty());
     Ok(own.map(Bytes::copy_from_slice))
@@ -149,7 +149,7 @@ async fn exists(
     Some(!found.hits.is_empty())
 }
 
-/// Returns the diagnostic of Record Update for a record that cannot be changed. Bib-1 does not have a corresponding condition, so
+/// Returns the Record Update diagnostic for a record that cannot be changed. Bib-1 does not have a corresponding condition, so
 /// the diagnostic depends on whether the record exists (`exists`), and on whether its own identifier differs from the identifier
 /// in the request (`is_other`).
 fn refused(

@@ -113,7 +113,7 @@ impl TestServerBuilder {
         Self { access, ..self }
     }
 
-    /// Sets the check of logins, which replaces the list in [`Access::users`].
+    /// Sets the login check, which replaces the list in [`Access::users`].
     pub fn authenticate(mut self, authenticate: Arc<dyn Authenticate>) -> Self {
         self.authenticate = Some(authenticate);
         self

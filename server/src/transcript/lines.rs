@@ -36,7 +36,7 @@ pub enum ReplayError {
 pub(super) struct Place {
     /// The offset of the APDU's line in the file or, for a recording in memory, the number of the APDU, from 0.
     pub(super) at: u64,
-    /// The number of octets of the line.
+    /// The number of octets in the line.
     pub(super) length: u32,
 }
 
@@ -103,14 +103,14 @@ impl Line {
     }
 }
 
-/// The names of reasons for the end of a session that are caused by the client.
+/// The names of the reasons for ending a session for which the client is responsible.
 const OF_CLIENT: [&str; 3] = [
     SessionEnd::Closed.name(),
     SessionEnd::Left.name(),
     SessionEnd::Lost.name(),
 ];
 
-/// The maximum number of octets of a line.
+/// The maximum number of octets in a line.
 pub(super) const MAX_LINE: u64 = 128 << 20;
 
 /// Reads the lines of a file one by one, with their numbers. An incomplete last line is skipped, and a remark about it is

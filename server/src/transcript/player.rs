@@ -322,7 +322,7 @@ impl PlannedReply {
         Ok((Some(Item::Apdu(response).into()), None))
     }
 
-    /// Returns the answer to a Present of records that the result set does not have.
+    /// Returns the answer to a Present for records that the result set does not have.
     fn out_of_range(&self) -> Output {
         let why = diagnostic(Condition::OUT_OF_RANGE, "");
         let answers = self.request.as_ref().map(|request| refuse(request, why));

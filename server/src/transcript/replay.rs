@@ -486,7 +486,7 @@ const SEGMENT: u32 = 45;
 const PRESENT_REQUEST: u32 = 24;
 const ACCESS_CONTROL_REQUEST: u32 = 28;
 const RESOURCE_CONTROL_REQUEST: u32 = 30;
-/// The APDUs from clients that do not get a separate answer: answers to questions of the server, and triggers.
+/// The APDUs from clients that do not get a separate answer: answers to questions from the server, and triggers.
 const SILENT: [u32; 3] = [29, 31, 32];
 
 pub(super) fn is_silent(tag: Option<u32>) -> bool {

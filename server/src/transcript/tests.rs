@@ -378,7 +378,7 @@ fn audit_d8_a_request_gets_the_answer_of_the_same_request_only() {
     assert!(!record(&answer(&mut player, &present_of("default"))));
     let other = answer(&mut player, &search("@attr 1=4 war"));
     assert!(!said(&other)[0].contains(UNKNOWN), "{:?}", said(&other));
-    // These requests were never recorded: another query, a set that no search has made, and another service.
+    // These requests are not in the recording: another query, a set that no search has made, and another service.
     let close: Apdu = Close::new(CloseReason::FINISHED, None).into();
     for (request, name) in [
         (search("@attr 1=1032 id8"), "searchResponse"),

@@ -14,7 +14,7 @@ use super::{AccessPoint, AccessPoints, IndexId, IndexSet};
 use crate::memory::docid::DocidField;
 use crate::memory::profile::Profile;
 
-/// The separator of subfields in the entry of a field.
+/// The separator between the subfields in a field's entry.
 pub(in crate::memory) const SUBFIELD_MARK: char = '\u{1f}';
 
 /// The mark before nonfiling characters, such as an article; [`FILED`] is the mark after them. The marks are the control
@@ -206,7 +206,7 @@ pub(in crate::memory) fn not_filed(field: &Field, is_unimarc: bool) -> usize {
         .map_or(0, |count| count as usize)
 }
 
-/// Marks the nonfiling characters of a text, unless the text already has marks or consists only of nonfiling characters.
+/// Marks the nonfiling characters in the text, unless it already has marks or consists only of nonfiling characters.
 pub(in crate::memory) fn marked(text: Cow<'_, str>, not_filed: usize) -> Cow<'_, str> {
     match text.char_indices().nth(not_filed) {
         Some((end @ 1.., _)) if !text.contains(NOT_FILED) => {
@@ -384,5 +384,5 @@ impl Text<'_> {
     }
 }
 
-/// The octet that begins an escape sequence for the character set in MARC-8.
+/// The octet that begins an escape sequence, which selects a character set in MARC-8.
 const ESCAPE: u8 = 0x1b;

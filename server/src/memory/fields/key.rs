@@ -15,9 +15,9 @@ pub enum Kind {
     Isbn,
     /// International Standard Serial Numbers, with or without the hyphen.
     Issn,
-    /// Control numbers of the Library of Congress, padded as in the URLs of its catalogue.
+    /// Library of Congress control numbers, padded as in the URLs of its catalogue.
     Lccn,
-    /// Control numbers of OCLC, without prefixes or leading zeros.
+    /// OCLC control numbers, without prefixes or leading zeros.
     Oclc,
     /// Standard numbers of all kinds, each in its own normal form; other text is reduced to letters and digits.
     Standard,
@@ -25,7 +25,7 @@ pub enum Kind {
     Number,
     /// Codes from a list, in lower case, without surrounding spaces and fill characters.
     Code,
-    /// Codes of languages, three letters each; several may be concatenated.
+    /// Three-letter language codes, of which several may be concatenated.
     Language,
     /// Years (`1999`) and complete dates (`19990131`).
     Date,
@@ -54,7 +54,7 @@ impl Kind {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// Returns the name of the kind in settings files.
+    /// Returns the name for the kind in settings files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Text => "text",
@@ -71,7 +71,7 @@ impl Kind {
         }
     }
 
-    /// Emits the keys of a text in a record, for example every year in a date, or a number with and without its prefix. For
+    /// Emits the keys for text from a record, for example every year in a date, or a number with and without its prefix. For
     /// [`Kind::Text`], the only key is the words of the text, joined by single spaces. Text that does not fit the kind has no
     /// keys.
     pub(in crate::memory) fn keys(self, text: &str, emit: &mut dyn FnMut(&str)) {
@@ -129,7 +129,7 @@ fn alphanumeric(text: &str) -> String {
     words(text).concat()
 }
 
-/// Emits the key of every number of the given kind in a text. If there is none, emits the key that `read` returns for the text,
+/// Emits the key of every number of the given kind in the text. If there is none, emits the key that `read` returns for the text,
 /// provided that it contains a digit.
 fn every(
     text: &str,
@@ -155,7 +155,7 @@ fn key_of(kind: NumberKind, normal: &str) -> String {
     }
 }
 
-/// Returns the key of the first number of a kind in a text; `None` if there is none.
+/// Returns the key of the first number of a kind in the text; `None` if there is none.
 fn first(kind: NumberKind, text: &str) -> Option<String> {
     let found = numbers(kind, text);
     Some(key_of(kind, &found.first()?.normal))
@@ -180,7 +180,7 @@ const KNOWN: [NumberKind; 5] = [
     NumberKind::Lccn,
 ];
 
-/// Emits every standard number in a text, each in the normal form of its kind, and the letters and digits of the text, with and
+/// Emits every standard number in the text, each in the normal form of its kind, and the letters and digits of the text, with and
 /// without a parenthesized prefix.
 fn standard_keys(text: &str, emit: &mut dyn FnMut(&str)) {
     Kind::Number.keys(text, emit);
@@ -210,13 +210,13 @@ fn standard(text: &str) -> Option<String> {
     known.next().or_else(|| some(alphanumeric(text)))
 }
 
-/// Returns the eight characters of the first ISSN in a text (ISO 3297), the last of which may be X.
+/// Returns the eight characters of the first ISSN in the text (ISO 3297), the last of which may be X.
 fn issn(text: &str) -> Option<String> {
     first(NumberKind::Issn, text)
 }
 
-/// Returns an LCCN in its normal form. If a text is not recognised as an LCCN, its blanks and the text after a slash are dropped,
-/// and the part after a hyphen is padded to six digits.
+/// Returns an LCCN in its normal form. If the text is not recognised as an LCCN, its spaces and everything after a slash are
+/// dropped, and the part after a hyphen is padded to six digits.
 fn lccn(text: &str) -> Option<String> {
     if let Some(known) = first(NumberKind::Lccn, text) {
         return Some(known);
@@ -239,7 +239,7 @@ fn code(text: &str) -> Option<String> {
     some(text.trim_matches([' ', '|', '#', '-', '.']).to_lowercase())
 }
 
-/// Emits the language codes in a text, including those in the concatenated form that was used until 2001, such as `engfre`.
+/// Emits the language codes in the text, including those in the concatenated form that was used until 2001, such as `engfre`.
 fn languages(text: &str, emit: &mut dyn FnMut(&str)) {
     let Some(text) = code(text) else { return };
     if text.len() % 3 != 0 || !text.bytes().all(|octet| octet.is_ascii_lowercase()) {
@@ -252,7 +252,7 @@ fn languages(text: &str, emit: &mut dyn FnMut(&str)) {
     }
 }
 
-/// Emits the years or the complete date in a text: `c1999, 2001 printing`, `1999-01-31`, `19990131`, `20200101123456.0`. Six
+/// Emits the years or the complete date in the text: `c1999, 2001 printing`, `1999-01-31`, `19990131`, `20200101123456.0`. Six
 /// digits, such as `990131`, are read as a date from 1960 to 2059, because dates of this form are those on which records were
 /// entered into a computer (MARC 21 008/00-05).
 fn dates(text: &str, emit: &mut dyn FnMut(&str)) {
@@ -283,8 +283,8 @@ fn dates(text: &str, emit: &mut dyn FnMut(&str)) {
     }
 }
 
-/// Returns the first ISBN in a text (ISO 2108), in its 13-digit form. The digits of an ISBN with a wrong check digit are not
-/// changed, nor are those of a partial ISBN at the beginning of a text. Returns `None` if the text contains no ISBN.
+/// Returns the first ISBN in the text (ISO 2108), in its 13-digit form. The digits of an ISBN with a wrong check digit are not
+/// changed, nor are those of a partial ISBN at the beginning of the text. Returns `None` if there is no ISBN.
 fn isbn(text: &str) -> Option<String> {
     if let Some(known) = first(NumberKind::Isbn, text) {
         return Some(known);

@@ -19,7 +19,7 @@ pub(super) const ROWS: &[Row] = &[
     ("any", &[1016, 1017, 1035], Kind::Text,
         "001 020 022 1XX 2XX 3XX 4XX 5XX 6XX 7XX 8XX", "001 010 011 200 205 206 207 208 21X 225 23X 3XX 41X 42X 43X 44X 45X 46X 47X 48X 5XX 6XX 7XX"),
 
-    // Indexes of titles.
+    // Title indexes.
     ("title", &[4, 1097], Kind::Text,
         "130$^hivwx 240$^hivwx 242$^chivwx 243$^hivwx 245$^chivwx 246$^hivwx 247$^hivwx 440$^hivwx 490$^hivwx 730$^hivwx 740$^chivwx \
          830$^hivwx 840$^hivwx 100$t 110$t 111$t 400$t 410$t 411$t 600$t 610$t 611$t 700$t 710$t 711$t 800$t 810$t 811$t",
@@ -43,7 +43,7 @@ pub(super) const ROWS: &[Row] = &[
     ("hosttitle", &[1033], Kind::Text, "773$abdgt", "46X$at 4XX$t"),
     ("relatedperiodical", &[1026, 1109], Kind::Text, "760$at 762$at 765$at 767$at 770$at 772$at 775$at 776$at 777$at 780$at 785$at 787$at", "4XX$at"),
 
-    // Indexes of names.
+    // Name indexes.
     ("author", &[1003, 1098], Kind::Text,
         "100$abcdjqu 110$abcdjqu 111$abcdjqu 400$abcdjqu 410$abcdjqu 411$abcdjqu 700$abcdjqu 710$abcdjqu 711$abcdjqu \
          800$abcdjqu 810$abcdjqu 811$abcdjqu",
@@ -70,7 +70,7 @@ pub(super) const ROWS: &[Row] = &[
     ("authortitlesubject", &[1036], Kind::Text,
         "100 110 111 130 240 245$^h 246 440 490 6XX 700 710 711 730 740 800 810 811 830", "200$^b 225 5XX 6XX 7XX"),
 
-    // Indexes of subjects.
+    // Subject indexes.
     ("subject", &[21, 1099], Kind::Text, "6XX", "6XX$abcdefghjktxyz"),
     ("topic", &[1079], Kind::Text, "650$abcdvxyz", "606$ajxyz"),
     ("personalsubject", &[1009], Kind::Text, "600$abcdjqu", "600$abcdefg"),
@@ -96,7 +96,7 @@ pub(super) const ROWS: &[Row] = &[
     ("musickey", &[1025], Kind::Text, "130$r 240$r 243$r 600$r 700$r 730$r 800$r 384$a", "500$u 128$a"),
     ("thematicnumber", &[1030], Kind::Text, "130$n 240$n 243$n 383$abcd 700$n 730$n 800$n", "500$s"),
 
-    // Numbers.
+    // Number indexes.
     ("isbn", &[7], Kind::Isbn, "020$az", "010$az"),
     ("issn", &[8], Kind::Issn, "022$almyz 440$x 490$x 760$x 765$x 767$x 770$x 773$x 775$x 776$x 780$x 785$x 787$x 830$x", "011$afyz 225$x 4XX$x"),
     ("lccn", &[9], Kind::Lccn, "010$az", "020(a=us)$b"),
@@ -123,7 +123,7 @@ pub(super) const ROWS: &[Row] = &[
     ("resource", &[1104], Kind::Number, "020$a 022$a 024$a 856$u", "010$a 011$a 017$a 856$u"),
     ("volume", &[1066], Kind::Text, "440$v 490$v 773$gv 800$v 810$v 811$v 830$v", "225$v 4XX$v"),
 
-    // Indexes of classification and call numbers.
+    // Classification and call number indexes.
     ("classification", &[1040, 1041, 1090], Kind::Text, "050$ab 055$ab 060$ab 070$ab 080$ab 082$ab 084$ab 086$a", "675$a 676$a 680$ab 686$ab"),
     ("dewey", &[13], Kind::Text, "082$ab 092$ab", "676$a"),
     ("udc", &[14], Kind::Text, "080$ab", "675$a"),
@@ -134,7 +134,7 @@ pub(super) const ROWS: &[Row] = &[
     ("callnumber", &[53, 1063], Kind::Text, "09X$ab 852$hijklm", "930$a 995$k"),
     ("geographicclass", &[1022], Kind::Text, "052$ab", "661$ab"),
 
-    // Indexes of dates.
+    // Date indexes.
     ("date", &[30, 1102], Kind::Date, "008/07-10 008/11-14 046$bcde 260$c 264$c 362$a", "100$a/09-12 100$a/13-16 210$d 214$d"),
     ("publicationdate", &[31], Kind::Date, "008/07-10 260$c 264$c", "100$a/09-12 210$d 214$d"),
     ("beginning", &[1083], Kind::Date, "008/07-10", "100$a/09-12"),
@@ -146,7 +146,7 @@ pub(super) const ROWS: &[Row] = &[
     ("compositiondate", &[1196], Kind::Date, "045$b 046$kl", ""),
     ("recordingdate", &[1197], Kind::Date, "033$a 518$d", ""),
 
-    // Indexes of publication data.
+    // Indexes for publication data.
     ("publisher", &[1018, 1101], Kind::Text, "260$b 264$b 028$b", "210$c 214$c 071$b"),
     ("place", &[59], Kind::Text, "260$a 264$a 752$abcd", "210$a 214$a 620$abcd"),
     ("country", &[1053], Kind::Code, "008/15-17 044$a", "102$a"),
@@ -155,7 +155,7 @@ pub(super) const ROWS: &[Row] = &[
     ("mapscale", &[1024], Kind::Text, "034$bc 255$a", "123$bc 206$ab"),
     ("duration", &[1204, 1107], Kind::Text, "306$a 300$a", "127$a 215$a"),
 
-    // Indexes of codes.
+    // Code indexes.
     ("language", &[54, 1105], Kind::Language, "008/35-37 041$ad", "101$a"),
     ("abstractlanguage", &[1038], Kind::Language, "041$b", "101$d"),
     ("originallanguage", &[1095], Kind::Language, "041$h", "101$c"),
@@ -168,7 +168,7 @@ pub(super) const ROWS: &[Row] = &[
     ("institution", &[56, 1019], Kind::Code, "040$acd", "801$b"),
     ("possessing", &[1044], Kind::Text, "049$a 850$a 852$ab", "930$b 995$b"),
 
-    // Indexes of notes.
+    // Note indexes.
     ("note", &[63], Kind::Text, "5XX", "3XX"),
     ("abstract", &[62], Kind::Text, "520$ab", "330$a"),
     ("bodytext", &[1010, 1100], Kind::Text, "500$a 505$agrt 520$ab", "300$a 327$a 330$a"),

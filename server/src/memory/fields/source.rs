@@ -27,7 +27,7 @@ pub struct Source {
 pub(super) enum Condition {
     /// The indicator at this index, 0 or 1, has this value.
     Indicator(usize, u8),
-    /// A subfield of this code has this value, compared regardless of case.
+    /// A subfield with this code has this value, compared regardless of case.
     Subfield(u8, String),
 }
 

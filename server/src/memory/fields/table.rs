@@ -117,7 +117,7 @@ impl AccessPoints {
         self.find(|row| row.uses.contains(&value))
     }
 
-    /// Returns the row with this name, or the row that corresponds to this index name of a query language; `None` if there is
+    /// Returns the row with this name, or the row that corresponds to this index name in a query language; `None` if there is
     /// none. Case is ignored.
     pub fn by_name(&self, name: &str) -> Option<(IndexId, &AccessPoint)> {
         let name = name.to_lowercase();

@@ -1,4 +1,4 @@
-//! Tests of the entries of records in the indexes.
+//! Tests of the index entries that records create.
 
 use z3950_marc::{Field, MarcRecord};
 

@@ -51,7 +51,7 @@ impl<'a> Part<'a> {
         Self::between(0..count)
     }
 
-    /// Creates a part with the records of a range.
+    /// Creates a part with the records in a range.
     pub(in crate::memory) fn between(range: Range<usize>) -> Self {
         Self::of_vec((0..=u16::MAX).skip(range.start).take(range.len()).collect())
     }

@@ -1,7 +1,7 @@
 //! Collects the entries of records, splits texts into words, and builds the dictionaries of a segment.
 //!
 //! A text is split and collected once for all its indexes; this set of indexes is the class of the text. Words are numbered
-//! consecutively through all texts of a record, with one number left out between two texts. After the words have been sorted,
+//! consecutively through all texts from a record, with one number left out between two texts. After the words have been sorted,
 //! their positions are distributed in portions that fit into the processor's cache.
 
 use std::collections::HashMap;
@@ -49,7 +49,7 @@ pub(super) struct Texts {
     pub(super) pairs: Lexicon,
     /// The complete entries. The position of an entry is the number of entries before it in the record.
     pub(super) keys: Lexicon,
-    /// The positions of keys with nonfiling characters, in ascending order, with the number of octets to skip in sorting.
+    /// The positions of keys with nonfiling characters, in ascending order, with the number of octets to skip when sorting.
     pub(super) not_filed: Box<[(u32, u8)]>,
 }
 
@@ -60,7 +60,7 @@ struct Classes {
     numbers: HashMap<IndexSet, Class>,
 }
 
-/// A text of a record, whose words are in the log.
+/// A text from a record. Its words are in the log.
 #[derive(Clone, Copy, Debug)]
 struct Text {
     /// The index of the text's first word in the log.
@@ -199,11 +199,11 @@ impl Notes {
         self.docids.note(docid, 0, at(self.record, 0));
     }
 
-    /// Collects a text of the record; for the indexes `with_keys`, also as a complete entry.
+    /// Collects a text from the record; for the indexes `with_keys`, also as a complete entry.
     pub(super) fn text(&mut self, indexes: IndexSet, with_keys: IndexSet, text: &str) {
         let start = self.log.len();
         self.cut.cut(text, &mut self.words, &mut self.log);
-        // A text of a record never has more words than 16 bits can count.
+        // A text from a record never has more words than 16 bits can count.
         let length = u16::try_from(self.log.len() - start).unwrap_or(u16::MAX);
         if length == 0 {
             return;

@@ -380,8 +380,8 @@ fn at_edge(
 
 /// The position of a word.
 ///
-/// Words are numbered from 1 through all texts of a record. If different parts of a field are in different indexes, each part is
-/// a separate text. Positions are consecutive within a text and can only be compared within a text. One position is skipped
+/// Words are numbered from 1 through all texts from a record. If different parts of a field are in different indexes, each part
+/// is a separate text. Positions are consecutive within a text and can only be compared within a text. One position is skipped
 /// between two texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::memory) struct WordPlace {

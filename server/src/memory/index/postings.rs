@@ -149,7 +149,7 @@ impl<'a> List<'a> {
     /// Returns the number of units of work needed to read the positions in the given records.
     pub(super) fn place_units(&self, records: &Part<'_>) -> usize {
         let octets = match (self.records, records) {
-            // Only those blocks of the positions are read that contain the wanted records.
+            // Only the blocks of positions that contain the wanted records are read.
             (RecordList::Dense(_), Part::List(list)) => {
                 self.places.len().min(list.len() * usize::from(BLOCK) * 2)
             }

@@ -13,7 +13,7 @@ pub enum JournalError {
     Unreadable {
         /// The path of the journal.
         path: PathBuf,
-        /// The error of the file system.
+        /// The error from the file system.
         source: io::Error,
     },
     /// Changes cannot be written to the journal.

@@ -364,7 +364,7 @@ fn a_newer_journal_is_refused() {
     octets[192] = 3;
     let told = read(&octets).expect_err("damaged").to_string();
     assert!(told.contains("is damaged"), "one octet is damage: {told}");
-    // The tables have other types, with or without a format that announces them.
+    // The tables have other types; the format version is a newer one, the current one, or missing.
     for format in [Some("2"), Some(VERSION), None] {
         let (disk, journal) = Disk::begun();
         let other = |writing: &WriteTransaction| {

@@ -81,7 +81,7 @@ fn form_of(path: &Path) -> Option<InputForm> {
     InputForm::by_extension(path.extension()?.to_str()?)
 }
 
-/// Reads a file and calls `give` for each record. Notes on the damage of a record are passed to `give` before the record. ISO
+/// Reads a file and calls `give` for each record. Notes on the damage to a record are passed to `give` before the record. ISO
 /// 2709 records are not parsed yet, so their damage is not known.
 ///
 /// # Errors
@@ -183,7 +183,7 @@ pub(super) struct ParsedRecord {
 }
 
 impl ParsedRecord {
-    /// Returns the note on a repair; `more` is the number of further repairs of the record.
+    /// Returns the note on a repair; `more` is the number of further repairs to the record.
     pub(super) fn note(&self, repair: &Repair, more: usize) -> Note {
         Note::Repaired {
             number: self.number,

@@ -210,7 +210,7 @@ fn audit_a7_only_intact_files_replace_the_records_served() {
     for (file, expected) in [
         (c.clone(), Ok(1)),
         ([&*a, &*b, &*c].concat(), Ok(3)),
-        // These records are repaired without loss, as in converted files.
+        // Only the lengths in these records are wrong, as happens when files are converted. They are repaired without loss.
         (
             [with_wrong_length(a.clone()), with_wrong_length(b.clone())].concat(),
             Ok(2),

@@ -70,7 +70,7 @@ struct InputResult {
     notes: Vec<Note>,
 }
 
-/// A summary of the damage of a file.
+/// A summary of the damage to a file.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::memory) struct FileState {
     /// The number of records that will be served.
@@ -207,7 +207,7 @@ pub(in crate::memory) fn load(
             let (taking, done) = (Arc::clone(&taking), done.clone());
             scope.spawn(move || work_off(&taking, fields, &done));
         }
-        // Drop the ends that only the other threads need: otherwise sending would wait for ever after the last thread has ended.
+        // Drop the ends that only the other threads need: otherwise sending would wait forever after the last thread has ended.
         drop((taking, done));
         let mut batcher = Batcher {
             batches,

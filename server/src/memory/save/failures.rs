@@ -1,4 +1,4 @@
-//! Logs failures to save changes, at most once in a period.
+//! Logs failures to save changes, at most once per period.
 
 use std::error::Error;
 use std::time::Instant;
@@ -6,7 +6,7 @@ use std::time::Instant;
 use super::SaveError;
 use crate::metrics::PERIOD;
 
-/// The log of failures to save changes. Failures with the same cause are logged at most once in [`PERIOD`].
+/// The log of failures to save changes. Failures with the same cause are logged at most once per [`PERIOD`].
 #[derive(Debug, Default)]
 pub(super) struct SaveFailures {
     /// The last failure that was logged, and the time at which it was logged.

@@ -23,7 +23,7 @@ pub(super) struct SavedFile {
     pub(super) path: PathBuf,
     /// The docid field of the database.
     docid: String,
-    /// The lock of the file; `None` if its folder does not exist yet.
+    /// The lock on the file; `None` if its folder does not exist yet.
     lock: Option<Lock>,
     /// The state of the file when it was last read or written; `None` if it did not exist.
     pub(super) stamp: Option<Stamp>,

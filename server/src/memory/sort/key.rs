@@ -1,4 +1,4 @@
-//! The keys of a sort: the parts of records to compare, and the rules of comparison.
+//! The keys of a sort: the parts of records to compare, and the rules for comparing them.
 
 use std::cmp::Ordering;
 
@@ -133,7 +133,7 @@ impl Key {
     /// Converts a key of the request; `known` returns the number of a database.
     ///
     /// # Errors
-    /// Condition 207 for an unsupported key, 214 for an order by frequency, or the errors of `known`.
+    /// Condition 207 for an unsupported key, 214 for sorting by frequency, or the errors of `known`.
     pub(super) fn read(
         spec: &SortKeySpec,
         fields: &Fields,
@@ -197,7 +197,7 @@ impl By {
         sort_index(fields, key).map(Self::Index)
     }
 
-    /// Returns the text of a record that is compared in a sort; `None` if the record does not have such a text.
+    /// Returns the text from a record by which it is sorted; `None` if the record does not have such a text.
     fn text(&self, fields: &Fields, record: &MarcRecord) -> Option<String> {
         match self {
             Self::Index(IndexId::DOCID) => {
@@ -251,7 +251,7 @@ fn field(name: &[u8]) -> Option<(Tag, Option<u8>)> {
         .then_some((Tag(*tag), code))
 }
 
-/// Removes the nonfiling characters from a text. If the text has no other words, only the marks are removed.
+/// Removes the nonfiling characters from the text. If it has no other words, only the marks are removed.
 pub(in crate::memory) fn filed(text: &str) -> String {
     let rest = text
         .strip_prefix(NOT_FILED)
@@ -262,7 +262,7 @@ pub(in crate::memory) fn filed(text: &str) -> String {
     }
 }
 
-/// Converts a text to the form in which it is compared.
+/// Converts text to the form in which it is compared.
 fn value_of(text: String, case_sensitive: bool) -> Vec<u8> {
     if case_sensitive {
         text.into_bytes()

@@ -266,7 +266,7 @@ fn changes_are_atomic() {
         "{outcomes:?}"
     );
     assert_eq!(titles(&backend, "war"), ["War"]);
-    // A later record of an update sees the changes made by earlier records.
+    // A later record in an update sees the changes made by earlier records.
     let twice = [marc(&record("e", "First")), marc(&record("e", "Second"))];
     assert!(change(&backend, Special, &twice).iter().all(Result::is_ok));
     assert_eq!(titles(&backend, "@attr 1=1032 e"), ["Second"]);

@@ -37,14 +37,14 @@ fn of_segments(sizes: &[usize]) -> Catalogue {
     })
 }
 
-/// Adds a segment with the records of these numbers to a catalogue.
+/// Adds a segment with the records that have these numbers to a catalogue.
 fn with_segment(catalogue: &Catalogue, numbers: std::ops::Range<usize>) -> Catalogue {
     let new = |number: usize| marc(&record(&number.to_string(), &number.to_string()));
     let records: Vec<_> = numbers.map(new).collect();
     updated(catalogue, UpdateAction::Insert, &records)
 }
 
-/// Deletes the records of these numbers from a catalogue.
+/// Deletes the records with these numbers from a catalogue.
 fn without(catalogue: &Catalogue, numbers: impl IntoIterator<Item = usize>) -> Catalogue {
     let gone = |number: usize| UpdateRecord {
         id: Some(number.to_string().into_bytes().into()),

@@ -1,4 +1,4 @@
-//! Tests of scans and sorts of the complete backend.
+//! Tests of scans and sorts with the complete backend.
 
 use futures_util::future::poll_immediate;
 use z3950_asn1::apdu::{

@@ -307,7 +307,7 @@ fn a_reload_that_fails_changes_nothing() {
     assert_eq!(titles(&backend, "@or war peace"), ["Peace"]);
 }
 
-/// The changes to a database that is not saved are lost by a reload, so they are counted for a warning.
+/// A reload discards changes to a database that is not saved. A warning states their number, so they are counted.
 #[test]
 fn changes_that_are_not_saved_are_counted() {
     let folder = tempfile::tempdir().expect("a folder");

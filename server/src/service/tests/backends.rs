@@ -77,7 +77,7 @@ impl Backend for Recorder {
     }
 }
 
-/// A check of logins that admits every client under the name that it gives.
+/// A login check that admits every client under the name that it gives.
 struct Everybody;
 
 impl Authenticate for Everybody {

@@ -127,7 +127,7 @@ fn for_each_source(folder: &Path, take: &mut impl FnMut(&Path, &str)) {
     }
 }
 
-/// Returns the name or number at the beginning of a text.
+/// Returns the name or number at the beginning of the text.
 fn word(text: &str) -> &str {
     let end = text.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
     &text[..end.unwrap_or(text.len())]

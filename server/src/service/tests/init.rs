@@ -79,7 +79,7 @@ fn version_2_has_no_options_of_version_3() {
     }
 }
 
-/// Returns the diagnostic of a refusal, which is nested: userInfo-1, diag-1, default form.
+/// Returns the diagnostic in a refusal. It is nested in userInfo-1 and diag-1, in the default form.
 fn refusal(response: &InitializeResponse) -> String {
     use z3950_asn1::format::diag1::DiagnosticFormat;
     use z3950_asn1::format::user_info1::UserInfo1;

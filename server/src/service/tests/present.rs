@@ -117,7 +117,7 @@ fn records_count_while_an_answer_is_made() {
     }
 }
 
-/// Returns the answer to a Present of two records with this composition.
+/// Returns the answer to a Present for two records with this composition.
 fn composed(syntax: Option<oid::Oid>, composition: RecordComposition) -> String {
     let mut session = found(&[4, 4], Limits::default());
     let request = PresentRequest {
@@ -316,7 +316,7 @@ fn records_are_packed_to_the_sizes_agreed_on() {
     }
 }
 
-/// A backend like [`Sizes`], whose records are each merged from records of two databases.
+/// A backend like [`Sizes`], whose records are each merged from records in two databases.
 struct Named(Sizes);
 
 impl Backend for Named {

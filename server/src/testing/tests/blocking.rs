@@ -37,7 +37,7 @@ fn start() -> (TestServer, Sender<()>) {
     (builder.limit(limits).start(), open)
 }
 
-/// Returns the number of hits of a search, or the condition of its diagnostic.
+/// Returns the number of hits for a search, or the condition of its diagnostic.
 fn outcome(entry: &TranscriptEntry) -> Result<i64, i64> {
     use z3950_asn1::apdu::Records;
     match &entry.apdu {

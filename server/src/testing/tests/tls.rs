@@ -1,4 +1,4 @@
-//! Tests of the test server over TLS, with certificates of both sides.
+//! Tests of the test server over TLS, with certificates for both sides.
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

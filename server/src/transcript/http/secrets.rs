@@ -60,7 +60,7 @@ fn is_secret_header(name: &str) -> bool {
     !CHALLENGES.contains(&&*name) && SECRET_HEADERS.iter().any(|part| name.contains(part))
 }
 
-/// Replaces the userinfo of an authority that is not part of a URL, as in CONNECT and Host.
+/// Replaces the userinfo in an authority that is not part of a URL, as in CONNECT and Host.
 fn without_user(text: &str) -> String {
     match text.rsplit_once('@') {
         Some((user, host)) if !user.contains('/') => format!("{REDACTED}@{host}"),
@@ -163,8 +163,8 @@ fn local_name(tag: &str) -> &str {
     name.rsplit(':').next().unwrap_or_default()
 }
 
-/// Replaces the userinfo of all URLs in a text, even of URLs that are percent-encoded, once or several times. If the end of a URL
-/// is not recognized, too much may be replaced, but never too little.
+/// Replaces the userinfo in all URLs in the text, even in URLs that are percent-encoded, once or several times. If the end of a
+/// URL is not recognized, too much may be replaced, but never too little.
 fn without_userinfo(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut copied = 0;
@@ -237,7 +237,7 @@ impl SlashMark {
     }
 }
 
-/// An octet of a text, which may be percent-encoded.
+/// An octet of text, which may be percent-encoded.
 struct Character {
     octet: u8,
     /// The number of times that the octet is percent-encoded: 1 for `%40`, 2 for `%2540`.
@@ -246,7 +246,7 @@ struct Character {
     end: usize,
 }
 
-/// Iterates over the octets of a text, with all percent-encodings decoded (RFC 3986 §2.1).
+/// Iterates over the octets of the text, with all percent-encodings decoded (RFC 3986 §2.1).
 fn characters(text: &str) -> impl Iterator<Item = Character> {
     let octets = text.as_bytes();
     let mut start = 0;

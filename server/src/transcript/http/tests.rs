@@ -234,7 +234,7 @@ fn secrets_are_left_out() {
         ),
         ("GET http://a/b@c HTTP/1.1\n", "", "GET http://a/b@c HTTP"),
         ("GET /a:/b@c%4 HTTP/1.1\n", "", "GET /a:/b@c%4 HTTP"),
-        // A body of an unknown form is redacted as a whole, but XML is not.
+        // A body in an unknown format is redacted completely, but XML is not.
         (
             "POST / HTTP/1.1\ncontent-type: text/plain\n",
             "opensesame",
@@ -251,7 +251,7 @@ fn secrets_are_left_out() {
             "<passwords>opensesame</passwords>",
             "<passwords>*</passwords>",
         ),
-        // These names are not names of secrets.
+        // These are not names for secrets.
         (
             "POST / HTTP/1.1\n",
             "<passages>a</passages>",

@@ -21,8 +21,7 @@ fn written(folder: &tempfile::TempDir, text: &str) -> PathBuf {
     path
 }
 
-/// Returns a Search for records in USMARC with these values of smallSetUpperBound, largeSetLowerBound and
-/// mediumSetPresentNumber.
+/// Returns a Search for USMARC records with these values of smallSetUpperBound, largeSetLowerBound and mediumSetPresentNumber.
 fn search_for(query: &str, [small, large, medium]: [i64; 3]) -> Apdu {
     let Apdu::SearchRequest(mut request) = search(query) else {
         panic!("a search")
@@ -34,7 +33,7 @@ fn search_for(query: &str, [small, large, medium]: [i64; 3]) -> Apdu {
     (*request).into()
 }
 
-/// Returns a Present of records in USMARC.
+/// Returns a Present for USMARC records.
 fn marc(first: i64, number: i64) -> Apdu {
     let Apdu::PresentRequest(mut request) = present(first, number) else {
         panic!("a Present")
@@ -87,7 +86,7 @@ fn with_set(request: Apdu, name: &str) -> Apdu {
 
 #[test]
 fn result_sets_may_have_other_names() {
-    // yaz-client gives numbers to result sets as names, and so does this test.
+    // yaz-client names result sets with numbers, and so does this test.
     let one = with_set(search("@attr 1=1032 id7"), "1");
     let both = with_set(search(WAR), "2");
     let refined = with_set(search("@not @set 2 @set 1"), "3");
@@ -186,7 +185,7 @@ fn other_presents_of_recorded_records_are_answered() {
             assert_eq!(given(&played.output), all[..expected], "{bounds:?}");
             assert_eq!(played.not_recorded, None);
         }
-        // A search that was never recorded does not make a result set.
+        // A search that is not in the recording does not create a result set.
         let unknown = ask(&search_for("@attr 1=1032 id8", [0, 1, 0]));
         assert_eq!(unknown.not_recorded.as_deref(), Some(UNKNOWN));
         assert_eq!(given(&ask(&marc(1, 1)).output), [UNKNOWN]);

@@ -175,7 +175,7 @@ fn the_number_of_tasks_is_limited() {
     let by_name = "@attrset ext-1 @attr 1=1 joe";
     assert_eq!(search_in(&mut session, EXTEND_DATABASE, "o", by_name), 1);
     assert_eq!(told(&send(&mut session, order(None, ill()))), "failure 220");
-    // An update without a name does not leave a package, so it needs no room.
+    // An update without a package name leaves no task package behind, so the limit does not apply to it.
     let insert = update(Action::RECORD_INSERT, &["b"]);
     assert_eq!(told(&send(&mut session, insert.clone())), "done");
     let named = ExtendedServicesRequest {
