@@ -130,7 +130,7 @@ async fn round_trips(books: &Connection) -> Duration {
     begun.elapsed()
 }
 
-/// The number of round trips of a search and a present.
+/// The number of round trips for a search and a present.
 const TRIPS: u32 = 2;
 
 /// Returns the median, in microseconds.

@@ -86,7 +86,7 @@ fn forms(samples: &[Sample]) {
 struct Sample {
     name: String,
     octets: Bytes,
-    /// The name of the character set in yaz-marcdump.
+    /// yaz-marcdump's name for the character set.
     charset: &'static str,
 }
 

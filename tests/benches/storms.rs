@@ -22,7 +22,7 @@ use partner::{Partner, Process, TERM, deep_query, init, search};
 use z3950_asn1::apdu::{Apdu, Query};
 use z3950_asn1::codec::{decode, encode};
 
-/// The time that the well-behaved client should have to wait at most.
+/// The maximum time that the well-behaved client should have to wait.
 const AIM: Duration = Duration::from_millis(100);
 
 /// The duration of storms that do not end by themselves.
@@ -41,7 +41,7 @@ fn main() {
         "{:<24}{:>9}{:>9}{:>9}{:>9}{:>10}{:>10}{:>10}  what came",
         "storm", "searches", "p50", "p99", "max", "before", "after", "at most"
     );
-    // The limit of sessions in `most` is higher than the storms need, so that the load is measured and not the limit.
+    // The limit on sessions in `most` is higher than the storms need, so that the load is measured and not the limit.
     let (most, usual) = (&["--demo", "--sessions", "20000"][..], &["--demo"][..]);
     let storms: [(&str, usize, &[&str], Storm); 11] = [
         ("calm", 0, most, calm),

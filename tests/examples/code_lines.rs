@@ -1,4 +1,4 @@
-//! Counts the lines of Rust code of each package, without tests, examples, comments, blank lines or generated tables.
+//! Counts the lines of Rust code in each package, without tests, examples, comments, blank lines or generated tables.
 //!
 //! ```text
 //! cargo run -p z3950-tests --example code_lines [CHECKOUT]

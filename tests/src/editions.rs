@@ -1,6 +1,6 @@
-//! The books of the demo catalogue, to which duplicates and near misses have been added. A duplicate describes a book of the
+//! The books of the demo catalogue, to which duplicates and near misses have been added. A duplicate describes a book in the
 //! catalogue in the way another catalogue might describe it; a near miss is a similar but different book. Tests use these records
-//! to measure the rule that recognizes records of the same edition.
+//! to measure the rule that recognizes records for the same edition.
 
 use unicode_normalization::UnicodeNormalization;
 use z3950_marc::{MarcRecord, mrk};
@@ -63,7 +63,7 @@ const DUPLICATES: [Change; 14] = [
     }),
 ];
 
-/// The changes that create near misses: they turn a record into a similar record of another edition or work.
+/// The changes that create near misses: they turn a record into a similar record for another edition or work.
 const NEAR_MISSES: [Change; 9] = [
     ("second edition", |lines| {
         lines.push(r"=250  \\$a2nd ed., rev.".to_owned())
@@ -146,7 +146,7 @@ impl PlantedRecords {
         self.changes.push(change);
     }
 
-    /// Returns the number of pairs of records of the same edition.
+    /// Returns the number of pairs of records that describe the same edition.
     pub fn pairs(&self) -> usize {
         let numbers = 0..self.editions.len();
         numbers
@@ -164,11 +164,11 @@ impl PlantedRecords {
 /// two indexes of records.
 #[derive(Debug, Default)]
 pub struct Judged {
-    /// The number of merged pairs whose records are of the same edition.
+    /// The number of merged pairs whose records describe the same edition.
     pub right: usize,
-    /// The merged pairs whose records are of different editions.
+    /// The merged pairs whose records describe different editions.
     pub wrong: Vec<(usize, usize)>,
-    /// The pairs of the same edition that are not merged.
+    /// The pairs that describe the same edition but are not merged.
     pub missing: Vec<(usize, usize)>,
 }
 
@@ -201,7 +201,7 @@ impl Judged {
         self.right as f64 / (self.right + self.wrong.len()) as f64
     }
 
-    /// Returns the share of pairs of the same edition that are merged.
+    /// Returns the share of the pairs describing the same edition that are merged.
     pub fn recall(&self) -> f64 {
         self.right as f64 / (self.right + self.missing.len()) as f64
     }
@@ -215,7 +215,7 @@ fn lines(record: &str) -> Lines {
         .collect()
 }
 
-/// Changes a record so that it looks like a record of another catalogue: replaces the control number, removes notes and links,
+/// Changes a record so that it looks like a record from another catalogue: replaces the control number, removes notes and links,
 /// and applies the given change.
 fn changed(lines: &Lines, docid: &str, change: fn(&mut Lines)) -> Lines {
     let mut lines = lines.clone();
@@ -240,7 +240,7 @@ fn keep(lines: &mut Lines, tags: &[&str]) {
     lines.retain(|line| line.get(1..4).is_some_and(|tag| tags.contains(&tag)));
 }
 
-/// Returns a field without the subfields of this code.
+/// Returns a field without the subfields that have this code.
 fn without(field: &str, code: &str) -> String {
     let kept = field.split('$').enumerate();
     let kept = kept.filter(|(number, subfield)| *number == 0 || !subfield.starts_with(code));

@@ -1,6 +1,6 @@
-//! Runs OpenSearch as a peer: nodes on free ports of the loopback address, from packages of Maven Central. `Z3950_ENGINE` names
-//! the folder that `opensearch/prepare` has filled. If the variable is not set, a folder in the build folder is filled, provided
-//! that Java and Maven are available.
+//! Runs OpenSearch as a peer: nodes on free ports of the loopback address, from Maven Central packages. `Z3950_ENGINE` names the
+//! folder that `opensearch/prepare` has filled. If the variable is not set, a folder in the build folder is filled, provided that
+//! Java and Maven are available.
 //!
 //! All tests of a program share a cluster of three nodes, in which each test has its own indexes. Tests that damage nodes share
 //! another cluster. When the test program exits, the nodes exit too, because their standard input is closed.
@@ -198,7 +198,7 @@ impl Cluster {
         SHARED.get_or_init(started).as_ref()
     }
 
-    /// Returns the node of OpenSearch 3 that is shared by all tests, or `None` if it is not available.
+    /// Returns the OpenSearch 3 node that is shared by all tests, or `None` if it is not available.
     pub fn of_three() -> Option<&'static Self> {
         static SHARED: OnceLock<Option<Cluster>> = OnceLock::new();
         let started = || Some(Self::start(&NodeProgram::of_three()?, 1));
@@ -271,7 +271,7 @@ impl Cluster {
             .collect()
     }
 
-    /// Returns the lines of the nodes' logs that contain a text.
+    /// Returns the lines of the nodes' logs that contain this text.
     pub fn logged(&self, text: &str) -> Vec<String> {
         let logs = self.nodes.iter().map(|node| {
             let file = self.folder.join(format!("{}.log", node.name));
@@ -360,7 +360,7 @@ impl Cluster {
 
     /// Starts nodes that were killed, if any, with their data, and waits until all shards of all indexes are assigned.
     ///
-    /// OpenSearch may wait for ever for a node that has just joined to report which shards it has (`number_of_in_flight_fetch`).
+    /// OpenSearch may wait forever for a node that has just joined to report which shards it has (`number_of_in_flight_fetch`).
     /// In this case, all nodes are restarted.
     ///
     /// # Panics

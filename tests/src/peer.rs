@@ -1,5 +1,5 @@
-//! Programs of YAZ and Zebra as peers: yaz-client, zoomsh, yaz-ztest and zebrasrv, from the packages `yaz` and `idzebra-2.0`. If
-//! the peer of a test is missing, the test is skipped with a message, or fails if `Z3950_PEERS=required`.
+//! Programs from YAZ and Zebra, used as peers: yaz-client, zoomsh, yaz-ztest and zebrasrv, from the packages `yaz` and
+//! `idzebra-2.0`. If the peer of a test is missing, the test is skipped with a message, or fails if `Z3950_PEERS=required`.
 
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
@@ -46,7 +46,7 @@ pub fn mention(missing: &str) {
     let _ = writeln!(std::io::stderr(), "skipped: {missing} not found");
 }
 
-/// A server of YAZ, Zebra or Perl, which is stopped when the value is dropped.
+/// A YAZ, Zebra or Perl server, which is stopped when the value is dropped.
 #[derive(Debug)]
 pub struct Server {
     child: Child,

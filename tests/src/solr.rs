@@ -1,6 +1,6 @@
-//! Runs Solr as a peer: nodes on free ports of the loopback address, from packages of Maven Central, with the configurations of
-//! collections in `solr`. `Z3950_SOLR` names the folder that `solr/prepare` has filled. If the variable is not set, a folder in
-//! the build folder is filled, provided that Java and Maven are available.
+//! Runs Solr as a peer: nodes on free ports of the loopback address, from Maven Central packages, with the collection
+//! configurations in `solr`. `Z3950_SOLR` names the folder that `solr/prepare` has filled. If the variable is not set, a folder
+//! in the build folder is filled, provided that Java and Maven are available.
 //!
 //! All tests of a program share two nodes, on which each test has its own collections. Tests that stop nodes share two other
 //! nodes, and tests of a server without a cluster share another one. When the test program exits, the nodes exit too, because
@@ -46,7 +46,7 @@ const FOR_TESTS: &[&str] = &[
 ];
 /// Options for nodes that answer quickly, with Solr's default garbage collector.
 const FOR_MEASURING: &[&str] = &["-Xms768m", "-Xmx768m", "-XX:+UseG1GC"];
-/// The folders with configurations of collections. The last one is not meant for library records.
+/// The folders with collection configurations. The last one is not meant for library records.
 const CONFIGURATIONS: [&str; 3] = ["vufind", "blacklight", "other"];
 
 /// The name and password of the user who has read access to the server that does not belong to a cluster.
@@ -311,7 +311,7 @@ impl SolrNodes {
         answer.unwrap_or_else(|error| panic!("{method} {path}: {error}"))
     }
 
-    /// Waits until searches of a collection find this number of documents.
+    /// Waits until searches in a collection find this number of documents.
     ///
     /// # Panics
     /// Panics if this takes minutes.

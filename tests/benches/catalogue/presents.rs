@@ -86,7 +86,7 @@ pub(crate) async fn measure(
     );
 }
 
-/// Presents records of the session's result set; returns the number of records received.
+/// Presents records from the session's result set; returns the number of records received.
 async fn present(session: &Session, start: usize, count: usize) -> usize {
     let mut options = PresentOptions::default();
     options.record_syntax = Some(USMARC);

@@ -76,7 +76,7 @@ pub(crate) fn search(query: RpnQuery, records: i64) -> Vec<u8> {
         .to_vec()
 }
 
-/// Returns the number of hits of a response.
+/// Returns the number of hits in a response.
 pub(crate) fn hits(response: &[u8]) -> u64 {
     let Ok(Apdu::SearchResponse(response)) = decode(response) else {
         panic!("no SearchResponse");

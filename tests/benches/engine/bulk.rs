@@ -1,4 +1,4 @@
-//! Measures the speed at which nodes process the requests of a load, without z3950d.
+//! Measures the speed at which nodes process the requests in a load, without z3950d.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -29,10 +29,10 @@ pub(crate) fn options(cluster: &Cluster, index: &str) -> ClusterOptions {
 /// The number of requests in flight, and the number of octets of each request; both are the same as in a load by `z3950d`.
 const IN_FLIGHT: usize = 4;
 const BODY_OCTETS: usize = 5 << 20;
-/// The number of requests of each connection in a round.
+/// The number of requests on each connection in a round.
 const ROUND: usize = 5;
 
-/// Returns the time that the engine takes for the requests of a load into a separate index. The requests are created in advance,
+/// Returns the time that the engine takes for the requests in a load into a separate index. The requests are created in advance,
 /// in rounds. Within a round, connections do not wait for each other.
 pub(crate) async fn bulk_speed(cluster: &Cluster, file: &Path) -> Duration {
     let index = ClusterIndex::new(&options(cluster, "bulk"), layout()).expect("an index");

@@ -18,7 +18,7 @@ use crate::relay::{Relay, Request};
 const TIMES: usize = 100;
 /// The relative position in the set around which records are presented: 900,000 in a set of a million.
 const PART: f64 = 0.9;
-/// The number of terms of a scan.
+/// The number of terms in a scan.
 const TERMS: u64 = 20;
 
 /// Measures records at high positions, and scans in both directions.
@@ -96,7 +96,7 @@ async fn terms(connection: &Connection, start: RpnQuery, preferred: u64) -> Vec<
         .collect()
 }
 
-/// The times of an operation through `z3950d`, and of the engine for the same requests.
+/// The times that an operation takes through `z3950d`, and that the engine takes for the same requests.
 #[derive(Default)]
 struct Times {
     own: Vec<Duration>,

@@ -1,4 +1,4 @@
-//! The records of the measurements, and queries for them.
+//! Records for the measurements, and queries that find them.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -79,13 +79,13 @@ pub(crate) fn read(file: &Path) -> impl Iterator<Item = MarcRecord> {
     records.map(|record| record.expect("read").record.expect("valid"))
 }
 
-/// Words of a record from which queries are made.
+/// Words from a record, from which queries are made.
 #[derive(Clone)]
 pub(crate) struct QuerySample {
     pub(crate) id: String,
     /// Two consecutive words of the title.
     pub(crate) words: (String, String),
-    /// A word of the author.
+    /// A word from the author's name.
     name: String,
 }
 

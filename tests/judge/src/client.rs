@@ -1,6 +1,6 @@
 //! Judges clients by Z39.50-2003. An observer checks the messages of clients against rules, each of which cites a section of the
 //! standard. For each session, it reports the rules that were kept, the rules that were broken, together with the octets that
-//! broke them, and the client's reactions to faults of the server.
+//! broke them, and the client's reactions to the server's faults.
 //!
 //! ```
 //! use std::sync::Arc;

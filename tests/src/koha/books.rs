@@ -1,4 +1,4 @@
-//! The records for Koha's index in tests: artificial records and records of real libraries, with the fields that Koha adds.
+//! The records for Koha's index in tests: artificial records and records from real libraries, with the fields that Koha adds.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -9,7 +9,7 @@ use z3950_marc::{Field, MarcRecord, iso2709, mrk};
 
 use crate::random::Random;
 
-/// The words of titles, subjects and notes. ICU folds some of them differently from simpler folding.
+/// The words used in titles, subjects and notes. ICU folds some of them differently from simpler folding.
 pub const WORDS: [&str; 26] = [
     "war",
     "peace",
@@ -38,7 +38,7 @@ pub const WORDS: [&str; 26] = [
     "redaktør",
     "l’été",
 ];
-/// The names of authors.
+/// Author names.
 pub const NAMES: [&str; 7] = [
     "Tolstoy, Leo,",
     "Wells, H. G.",

@@ -323,7 +323,7 @@ fn unique(values: impl IntoIterator<Item = String>) -> Vec<String> {
         .collect()
 }
 
-/// Breaks a text into lines of 76 characters, each followed by a line feed.
+/// Breaks text into lines of 76 characters, each followed by a line feed.
 fn in_lines(text: &str) -> String {
     let characters: Vec<char> = text.chars().collect();
     let lines = characters

@@ -1,5 +1,5 @@
 //! A gate, which is a proxy in front of a node. The requests of a connection pass through it one after the other, and a function
-//! of the test decides what happens to each request. A test can thus suspend a program at a certain request, or refuse the
+//! in the test decides what happens to each request. A test can thus suspend a program at a certain request, or refuse the
 //! requests of a user who has no rights.
 
 use std::io::{BufRead, BufReader, Error, ErrorKind, Read, Result, Write};

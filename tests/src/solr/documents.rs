@@ -96,7 +96,7 @@ const VUFIND: [(&str, &str); 28] = [
     ("building", "852b"),
 ];
 
-/// The fields of VuFind that have only one value.
+/// VuFind's fields that have only one value.
 const OF_VUFIND_ONCE: [(&str, &str); 6] = [
     ("title", "245ab"),
     ("title_short", "245a"),
@@ -126,7 +126,7 @@ const BLACKLIGHT: [(&str, &str); 7] = [
     ),
 ];
 
-/// Returns the document of a record with VuFind's fields.
+/// Returns the document for a record, with VuFind's fields.
 ///
 /// # Panics
 /// Panics if the record does not have an identifier or cannot be written in this format.
@@ -158,7 +158,7 @@ pub fn vufind_document(record: &MarcRecord, form: RecordForm) -> Value {
     Value::Object(document)
 }
 
-/// Returns the document of a record with Blacklight's fields.
+/// Returns the document for a record, with Blacklight's fields.
 ///
 /// # Panics
 /// Panics if the record does not have an identifier.
@@ -341,7 +341,7 @@ fn trimmed(value: &str) -> &str {
     value.trim_end_matches([' ', ',', '/', ';', ':', '.'])
 }
 
-/// Returns the ISBN at the start of a text in both forms, with 10 and with 13 digits.
+/// Returns the ISBN at the start of the text in both forms, with 10 and with 13 digits.
 fn both_isbns(text: &str) -> Vec<String> {
     let number = text.split(' ').next().unwrap_or_default();
     match z3950_marc::standard_number::Isbn::parse(number) {

@@ -26,7 +26,7 @@ const MAX_NAME: usize = 200;
 pub struct JudgeLimits {
     /// The maximum number of sessions that are reported individually; by default, 500.
     pub sessions: usize,
-    /// The maximum number of octets that are stored of a message that breaks a rule; by default, 1024.
+    /// The maximum number of octets that are stored from a message that breaks a rule; by default, 1024.
     pub octets: usize,
     /// The maximum number of faults and reactions that are stored for a session; by default, 100.
     pub faults: usize,
@@ -87,7 +87,7 @@ impl Conversation {
         &self.sheet
     }
 
-    /// Judges an APDU of the client.
+    /// Judges an APDU from the client.
     pub(super) fn received(&mut self, octets: &[u8], apdu: Result<&Apdu, &DecodeError>) {
         let name = apdu.map_or("octets", Apdu::name);
         let is_first = self.requests.is_empty();

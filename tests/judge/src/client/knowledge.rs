@@ -125,7 +125,7 @@ impl Knowledge {
         self.sets.get(&hash(name))?.hits
     }
 
-    /// Returns whether a result set of the same search exists and has not been changed since.
+    /// Returns whether a result set from the same search exists and has not been changed since.
     pub(super) fn has_searched(&self, request: &Apdu) -> bool {
         let search = Some(search_key(request));
         self.sets.values().any(|set| set.search == search)

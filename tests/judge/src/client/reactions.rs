@@ -1,4 +1,4 @@
-//! The reactions of a client to faults of the server: the client's next action, and the time until this action.
+//! A client's reactions to the server's faults: the client's next action, and the time until this action.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use z3950_server::metrics::SessionEnd;
 /// The maximum length of the text of a rule, in characters.
 const MAX_RULE: usize = 200;
 
-/// The reaction of a client to a fault.
+/// A client's reaction to a fault.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Reaction {
@@ -21,7 +21,7 @@ pub struct Reaction {
     /// The client's next action: `went on: presentRequest`, `asked again`, `closed the session`, `hung up`, `reset the
     /// connection`, `stayed silent until …`, `the fault ended the connection`.
     pub reaction: String,
-    /// The time from the last octets of the server to the reaction; if the server sent nothing, from the request to the reaction.
+    /// The time from the server's last octets to the reaction; if the server sent nothing, from the request to the reaction.
     pub time: Option<Duration>,
 }
 
@@ -62,12 +62,12 @@ impl Reactions {
         });
     }
 
-    /// Records a message of the server.
+    /// Records a message from the server.
     pub(super) fn sent(&mut self) {
         self.heard = Some(Instant::now());
     }
 
-    /// Records a request of the client.
+    /// Records a request from the client.
     pub(super) fn received(&mut self, request: &Apdu) {
         // The key is needed only in a session with faults, but it is computed for every request, because the request is no longer
         // available when a fault occurs.
@@ -82,7 +82,7 @@ impl Reactions {
         self.sent();
     }
 
-    /// Records octets of the client that are not an APDU.
+    /// Records octets from the client that are not an APDU.
     pub(super) fn unreadable(&mut self) {
         self.react(|_| "sent something that is no request".to_owned());
         self.sent();

@@ -71,7 +71,7 @@ pub struct JudgedSession {
     pub passed: Vec<&'static str>,
     /// The names of the rules that did not apply.
     pub not_seen: Vec<&'static str>,
-    /// The client's reactions to faults of the server.
+    /// The client's reactions to the server's faults.
     pub reactions: Vec<Reaction>,
     /// The number of faults that are not listed because of the limit.
     pub reactions_left_out: u64,
@@ -87,7 +87,7 @@ pub struct ClientFinding {
     pub times: u64,
     /// The number of times the rule applied, including the times it was broken.
     pub of: u64,
-    /// The standard's name of the APDU that first broke the rule, or `octets`.
+    /// The standard's name for the APDU that first broke the rule, or `octets`.
     pub message: &'static str,
     /// A description of what the client sent.
     pub came: String,

@@ -32,7 +32,7 @@ struct Example {
 /// A message that is being judged.
 #[derive(Clone, Copy)]
 pub(super) struct Message<'a> {
-    /// The standard's name of the APDU, or `octets`.
+    /// The standard's name for the APDU, or `octets`.
     pub(super) name: &'static str,
     pub(super) octets: &'a [u8],
     /// The maximum number of octets of the message that are stored.

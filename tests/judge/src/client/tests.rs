@@ -132,7 +132,7 @@ fn init(options: Options) -> Step {
     ask(good_init(ProtocolVersion::UP_TO_3, options))
 }
 
-/// Returns the step that opens a session of version 3 without concurrent operations.
+/// Returns the step that opens a version 3 session without concurrent operations.
 fn open() -> Step {
     init(Options::default())
 }
@@ -274,7 +274,7 @@ fn totals(end: SessionEnd, client_left: bool) -> SessionTotals {
     totals
 }
 
-/// Each case consists of the way in which a session of version 3 ended, without a Close or after the server's Close, and the
+/// Each case consists of the way in which a version 3 session ended, without a Close or after the server's Close, and the
 /// expected finding about the client.
 #[test]
 fn clients_are_judged_only_for_ends_that_they_cause() {

@@ -332,7 +332,7 @@ impl Schedule {
         let mut trial = AnyTrial::new(&self.server, offer);
         let mut is_answered = trial.is_answered().await;
         if !is_answered && !trial.ledger().is_silent {
-            // The server may have reached its limit of sessions, so the request is repeated once.
+            // The server may have reached its session limit, so the request is repeated once.
             sleep(SETTLING).await;
             is_answered = trial.is_answered().await;
         }

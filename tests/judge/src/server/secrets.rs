@@ -69,7 +69,7 @@ impl Secrets {
         }
     }
 
-    /// Hides the secrets in a text, including those that were cut off before a `…`.
+    /// Hides the secrets in text, including those that were cut off before a `…`.
     pub(super) fn hide_in(&self, text: &mut String) {
         const CUT: &str = "…";
         let mut octets = std::mem::take(text).into_bytes();

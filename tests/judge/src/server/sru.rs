@@ -1,6 +1,6 @@
-//! Judges SRU servers: SRU 1.1 and 1.2 of the Library of Congress, and 2.0 of OASIS (searchRetrieve 1.0). Each check opens a new
-//! connection and inspects the XML itself, because tolerant parsers, such as those of clients, ignore the order of elements and
-//! their namespaces.
+//! Judges SRU servers: SRU 1.1 and 1.2 from the Library of Congress, and 2.0 from OASIS (searchRetrieve 1.0). Each check opens a
+//! new connection and inspects the XML itself, because tolerant parsers, such as those of clients, ignore the order of elements
+//! and their namespaces.
 //!
 //! | module | contents |
 //! |---|---|
@@ -22,7 +22,7 @@ mod tap;
 mod tree;
 pub(super) mod trial;
 
-/// The maximum number of requests in a check. It is high because the checks of explain search each index.
+/// The maximum number of requests in a check. It is high because the explain checks search each index.
 pub(super) const MAX_REQUESTS: u32 = 300;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Tests of the reactions of clients to faults.
+//! Tests of clients' reactions to faults.
 
 use super::*;
 use z3950_server::fault::{Fault, Rule, When};

@@ -162,7 +162,7 @@ async fn rejected_versions(trial: &mut Trial, bits: &[u8]) -> Checked {
     }
 }
 
-/// Sends an Init whose bit string of versions is 64 bits long.
+/// Sends an Init whose version bit string is 64 bits long.
 async fn long_bits(trial: &mut Trial) -> Checked {
     let octets = encoded(&trial.base_init().into())?;
     let long = replaced(&octets, 0x83, &[0, 0xe0, 0, 0, 0, 0, 0, 0, 0]);

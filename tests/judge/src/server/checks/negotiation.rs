@@ -198,7 +198,7 @@ async fn negative_sizes(trial: &mut Trial) -> Checked {
     )
 }
 
-/// Sends Init with a proposal of character sets.
+/// Sends Init with a proposal for character sets.
 async fn proposing_charset(
     trial: &mut Trial,
     proposal: OriginProposal,

@@ -54,7 +54,7 @@ pub(super) const CHECKS: &[Check] = checks! {
         => reference_id;
 };
 
-/// The maximum number of segments of an answer that are read.
+/// The maximum number of segments that are read from an answer.
 const MAX_SEGMENTS: usize = 1000;
 /// The number of octets allowed for a record in an APDU in addition to the octets of the record itself.
 const ROOM: usize = 64;
@@ -82,7 +82,7 @@ async fn record_sizes(trial: &mut Trial, number: i64) -> Checked<Vec<usize>> {
     }
 }
 
-/// Returns a Present of the first records in the most common syntax that the server offers.
+/// Returns a Present for the first records in the most common syntax that the server offers.
 fn request(trial: &Trial, number: i64) -> PresentRequest {
     trial.present(1, number)
 }

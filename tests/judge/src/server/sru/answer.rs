@@ -248,10 +248,10 @@ fn shown(one: &Reported<'_>) -> String {
     }
 }
 
-/// The maximum number of characters of an answer that are quoted in a message.
+/// The maximum number of characters that a message quotes from an answer.
 const MAX_SUMMARY: usize = 400;
 
-/// Shortens a text for a message.
+/// Shortens text for a message.
 pub(super) fn shortened(text: &str) -> String {
     match text.char_indices().nth(MAX_SUMMARY) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),

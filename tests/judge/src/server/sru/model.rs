@@ -1,5 +1,5 @@
-//! The model of SRU answers: the children of each element, and their order (srw-types.xsd of SRU 1.1 and 1.2; sruResponse.xsd,
-//! scan.xsd and diagnostic.xsd of OASIS searchRetrieve 1.0).
+//! The model of SRU answers: the children of each element, and their order (srw-types.xsd for SRU 1.1 and 1.2; sruResponse.xsd,
+//! scan.xsd and diagnostic.xsd for OASIS searchRetrieve 1.0).
 
 use z3950_asn1::sru::Version;
 
@@ -16,7 +16,7 @@ const NEW_DIAGNOSTIC: &str = "http://docs.oasis-open.org/ns/search-ws/diagnostic
 pub(super) const ZEEREX: &str = "http://explain.z3950.org/dtd/2.0/";
 
 /// The elements of 1.1 with their children. `?` marks children that may be absent, `*` and `+` mark children that may be
-/// repeated, and `...` represents elements of other namespaces.
+/// repeated, and `...` represents elements from other namespaces.
 const MODELS_1_1: &[(&str, &str)] = &[
     (
         "searchRetrieveResponse",
@@ -220,7 +220,7 @@ pub(super) fn namespace_fault(
         return None;
     }
     let mut children = node.children.iter();
-    // In version 2.0, elements of foreign namespaces may appear among those of SRU.
+    // In version 2.0, elements from foreign namespaces may appear among those of SRU.
     let is_foreign = |child: &XmlNode| own != OLD && !child.namespace.contains("search-ws");
     children.find_map(|child| {
         if is_foreign(child) && model(Version::V2_0, &child.name).is_none() {

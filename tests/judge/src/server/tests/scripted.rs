@@ -1,4 +1,4 @@
-//! A scripted server that runs in the task of the test. It answers Init, Search and Close, unless a function of the test chooses
+//! A scripted server that runs in the test's own task. It answers Init, Search and Close, unless a function in the test chooses
 //! another reaction.
 
 use std::sync::Arc;
@@ -41,7 +41,7 @@ pub(super) enum Does {
     Overlooks,
 }
 
-/// A server whose reactions are determined by a function of the test.
+/// A server whose reactions are determined by a function in the test.
 pub(super) struct Scripted<R> {
     rule: Arc<R>,
     is_dead: Arc<AtomicBool>,

@@ -90,7 +90,7 @@ async fn goes_on(trial: &mut SruTrial, version: Version) -> Checked {
     }
 }
 
-/// The maximum number of octets that are read of an answer to an invalid request.
+/// The maximum number of octets that are read from the answer to an invalid request.
 const MOST: usize = 64 << 10;
 
 async fn octets(trial: &mut SruTrial, version: Version, octets: &[u8]) -> Checked {

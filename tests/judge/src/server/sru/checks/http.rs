@@ -187,7 +187,7 @@ async fn by_form(trial: &mut SruTrial, version: Version) -> Checked {
     same(&by_url, &read(reply)?)
 }
 
-/// Fails unless both answers have the same number of hits and the same schema of the first record, if there is one.
+/// Fails unless both answers have the same number of hits and the same schema for the first record, if there is one.
 fn same(one: &JudgedReply, other: &JudgedReply) -> Checked {
     let record = |reply: &JudgedReply| reply.records().is_empty();
     let first = |reply: &'_ JudgedReply| {
