@@ -116,7 +116,7 @@ fn key(id: &str) -> Option<(char, &str, Vec<u32>)> {
     Some((family, word, numbers.collect::<Option<_>>()?))
 }
 
-/// Returns the IDs in a text. An ID is a word such as `Z-5.1`, or occurs in the name of a test such as `audit_b4_…`,
+/// Returns the IDs in the text. An ID is a word such as `Z-5.1`, or occurs in the name of a test such as `audit_b4_…`,
 /// `audit_r_e1_…` or `z_7_2_…`.
 fn ids(text: &str) -> BTreeSet<String> {
     let part_of_one = |c: char| c.is_alphanumeric() || "-._".contains(c);

@@ -21,7 +21,7 @@ use z3950_server::testing::{TestServer, record};
 use z3950_tests::surroundings::command;
 use z3950_tests::{pause, program};
 
-/// The maximum time to wait for an answer, for a busy machine.
+/// The maximum time to wait for an answer, even on a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A user at the prompt in a terminal.
@@ -98,7 +98,7 @@ impl Person {
         self.session.send(key).expect("the terminal takes it");
     }
 
-    /// Waits until the terminal shows a text. Returns the output before the text.
+    /// Waits until the terminal shows this text. Returns the output before it.
     fn sees(&mut self, text: &str) -> String {
         match awaited(&mut self.session, || text) {
             Ok(found) => String::from_utf8_lossy(found.before()).into_owned(),

@@ -1,4 +1,5 @@
-//! Tests with octets of real conversations. Every fixture must be decoded to a value whose encoding is decoded to the same value.
+//! Tests with octets from real conversations. Every fixture must be decoded to a value whose encoding is decoded to the same
+//! value.
 
 use std::fs;
 use std::io::{Read, Write};

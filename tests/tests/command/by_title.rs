@@ -258,7 +258,7 @@ fn r_b9_several_targets_and_the_best_of_equal_records() {
                 format!("{a}|delivered|a2|{persuasion}"),
             ],
         ),
-        // With --all-targets, the best record is the one of all targets that is the most similar to the input.
+        // With --all-targets, the best record is the one, from any of the targets, that is the most similar to the input.
         (
             &["--best", "--all-targets"],
             0,
@@ -322,7 +322,7 @@ fn r_b9_the_year_narrows_a_search_with_many_records() {
         ["@and @attr 1=4 Poems @attr 1=1003 Smith", by_year]
     );
     assert_eq!(queries(&server).len(), 5);
-    // A server without an index of years refuses only the search that contains the year.
+    // A server without a year index refuses only the search that contains the year.
     let refusing = TestServer::builder()
         .database("cat", records(&editions(1900..1980)))
         .rule("on search nth=2: fail 114")

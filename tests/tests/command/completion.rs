@@ -240,7 +240,7 @@ fn interactive(shell: &str, options: &[&str], begin: &str) -> Option<(Settings, 
     Some((settings, session))
 }
 
-/// Waits until a terminal shows a text.
+/// Waits until a terminal shows this text.
 fn shows(session: &mut OsSession, text: &str) {
     let deadline = Instant::now() + PATIENCE;
     loop {

@@ -175,7 +175,7 @@ fn a_limit_of_sessions_is_not_a_fault() {
     });
 }
 
-/// A fault of the server, the checks to run, and the checks that must fail because of it.
+/// A server fault, the checks to run, and the checks that must fail because of it.
 type Row = (
     &'static str,
     &'static [&'static str],

@@ -278,7 +278,7 @@ fn messages_go_to_standard_error() {
     assert!(!words.contains("\x1b["), "no colours into a pipe: {words}");
 }
 
-/// A limit on the size of files has the same effect as a full disk.
+/// A file size limit has the same effect as a full disk.
 #[cfg(target_os = "linux")]
 #[test]
 fn an_incomplete_recording_is_reported_at_the_end() {

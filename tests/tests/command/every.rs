@@ -235,7 +235,7 @@ fn a_closed_pipe_is_not_an_error_of_any_command() {
     }
 }
 
-/// The page of the documentation on formats.
+/// The documentation page on formats.
 const FORMATS: &str = include_str!("../../../client/docs/formats.md");
 
 /// Returns the keys in the first column of the tables under a heading of the documentation page.
@@ -252,7 +252,7 @@ pub(crate) fn documented(heading: &str) -> BTreeSet<String> {
     names.map(str::to_owned).collect()
 }
 
-/// Returns the documented keys for an answer of a command.
+/// Returns the documented keys for a command's answer.
 fn keys_of(command: &str, line: &str) -> BTreeSet<String> {
     let judges = command == "probe" && line.contains(" --conformance");
     let heading = match command {

@@ -1,5 +1,5 @@
-//! Tests of `--fallback`: the alternative searches that `get` and `plan` report in addition to the search of RFC 2056
-//! §4, and that `search` and `lookup` report in addition to the given search.
+//! Tests of `--fallback`: the alternative searches that `get` and `plan` report in addition to the search that RFC 2056 §4
+//! defines, and that `search` and `lookup` report in addition to the given search.
 
 use serde_json::Value;
 use z3950_asn1::apdu::{Apdu, Query};

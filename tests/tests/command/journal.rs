@@ -204,7 +204,7 @@ fn an_update_that_cannot_be_written_is_refused() {
     assert!(saved.has("two"));
 }
 
-/// A limit on the size of files has the same effect as a full disk.
+/// A file size limit has the same effect as a full disk.
 #[cfg(target_os = "linux")]
 #[test]
 fn updates_are_refused_and_not_lost_on_a_full_disk() {

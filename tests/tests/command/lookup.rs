@@ -92,8 +92,8 @@ fn records_before_a_second_break_are_kept() {
     assert!(ran.stderr.contains("l.mrc.part"), "{ran:?}");
 }
 
-/// Looks up an ISBN of six records on a server with these faults, which sends one record at a time. Returns the output files with
-/// their numbers of records.
+/// Looks up an ISBN that six records have, on a server with these faults that sends one record at a time. Returns the output
+/// files, each with its number of records.
 fn six_records(faults: &[(When, Fault)]) -> (Ran, tempfile::TempDir, Vec<(String, usize)>) {
     let six = (0..6).map(|number| {
         let mut record = record(&format!("id{number}"), "Seven");

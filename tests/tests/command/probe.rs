@@ -135,7 +135,7 @@ fn zebrasrv_is_probed() {
     }
 }
 
-/// Tests that an index of numbers is not tested with a word, which strict servers refuse with diagnostic 125.
+/// Tests that a number index is not tested with a word, because strict servers refuse such a test with diagnostic 125.
 #[test]
 fn r_f5_indexes_of_numbers_are_tried_with_numbers() {
     let server = TestServer::builder()

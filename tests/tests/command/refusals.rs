@@ -83,7 +83,7 @@ fn check_searches(folder: &Path, target: &str) {
     assert!(ran.stderr.contains(REASON), "{ran:?}");
 }
 
-/// Checks all ways to follow a URL of a server.
+/// Checks all ways to follow a URL that names a server.
 fn check_url(url: &str) {
     check(&["get", url]);
     check(&["get", "--fallback", url]);

@@ -1,4 +1,4 @@
-//! Tests of `z3950 scan --set` and `z3950 search --facets`, which list terms of the records that a search finds.
+//! Tests of `z3950 scan --set` and `z3950 search --facets`, which list terms from the records that a search finds.
 
 use serde_json::Value;
 use z3950_tests::program::{Ran, z3950};

@@ -75,7 +75,8 @@ fn r_f15_files_are_served_by_their_names() {
     let checked = z3950d(&["--check", text(&paths[0])], "");
     assert_eq!(checked.code, Some(0), "{checked:?}");
     assert!(checked.stderr.contains("database cat: "), "{checked:?}");
-    // The demo, files with a database name and files without one are served together, and a file without a name can be saved.
+    // The demo, files with a database name and files without one are served together, and a file without a database name can be
+    // saved.
     let named = format!("x={}", text(&paths[1]));
     let saved = folder.path().join("saved.mrc");
     let save = format!("cat={}", text(&saved));

@@ -260,7 +260,7 @@ fn the_prompt_says_how_a_server_is_asked() {
     );
 }
 
-/// Servers may copy text of their records to XML without escaping it. The records are used nevertheless, and the error is
+/// Servers may copy text from their records to XML without escaping it. The records are used nevertheless, and the error is
 /// reported with them.
 #[test]
 fn audit_r_a7_an_unescaped_ampersand_is_reported() {

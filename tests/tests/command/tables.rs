@@ -41,7 +41,7 @@ fn a_row_for_each_record_and_a_header() {
         assert_eq!(ran.code, Some(3), "{ran:?}");
         assert_eq!(ran.stdout, format!("{header}\n"), "{ran:?}");
     }
-    // In every syntax that contains MARC, a record becomes a row of the table, which includes the name of its source.
+    // In every syntax that contains MARC, a record becomes a table row that includes the name of its source.
     for syntax in ["marc", "xml", "opac"] {
         let url = format!("z39.50r://localhost/books?pg1342;rs={syntax}");
         let ran = z3950([
@@ -80,7 +80,7 @@ fn a_file_is_a_table_by_its_name() {
         assert!(written.ends_with(end), "{written}");
         assert!(written.contains("pg1342"), "{written}");
     }
-    // The records of several targets are written into one table.
+    // The records from several targets are written into one table.
     let path = folder.path().join("all.csv");
     let ran = z3950([
         "--demo",

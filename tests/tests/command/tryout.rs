@@ -174,7 +174,7 @@ fn build_5_the_conversations_match_the_log() {
     }
 }
 
-/// A Chinese character is two columns wide, so the width of a text differs from its number of characters.
+/// A Chinese character is two columns wide, so the width of text differs from its number of characters.
 #[test]
 fn build_5_wide_characters_leave_the_columns_straight() {
     let ran = tried(&["z39.50r://localhost/books?pg24264"]);

@@ -151,7 +151,7 @@ fn every_record_has_its_own_line() {
     ]
     .map(|(outcome, id, status, none)| (outcome.into(), id.into(), status.into(), none));
     assert_eq!(told, expected);
-    // Diagnostics of the record take precedence over those of the task.
+    // Diagnostics for the record take precedence over those for the task.
     assert_eq!(lines[2]["diagnostic"]["code"], 100, "{ran:?}");
     assert_eq!(lines[0]["task"]["status"], "done");
     assert_eq!(lines[0]["task"]["package"]["taskStatus"], "complete");

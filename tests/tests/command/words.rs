@@ -265,7 +265,7 @@ fn audit_d18_a_list_of_targets_with_an_error_is_not_quoted() {
     }
 }
 
-/// A text of several lines that a server sends.
+/// Text of several lines that a server sends.
 const LINES: &str = "first\r\nnote: second\rnote: third\nerror: fourth";
 
 /// Returns whether the text from a server was printed, and no line begins with one of its later lines.
@@ -377,7 +377,7 @@ fn audit_d10_a_proxy_that_is_named_is_used_for_this_machine_too() {
             );
         }
     }
-    // The proxy of the environment is used for other machines, unless NO_PROXY names them.
+    // The proxy from the environment is used for other machines, unless NO_PROXY names them.
     for (variables, is_used) in [
         (&[("ALL_PROXY", proxy)][..], true),
         (&[("ALL_PROXY", proxy), ("NO_PROXY", "lib.example")], true),

@@ -1,4 +1,4 @@
-//! Tests of `z3950 convert` with errors in the input or in the arguments, and with errors of the machine.
+//! Tests of `z3950 convert` with errors in the input or in the arguments, and with system errors.
 
 use std::path::Path;
 use std::process::Stdio;

@@ -7,7 +7,7 @@ use z3950_tests::program::{z3950, z3950_fed};
 
 const SLIM: &str = "http://www.loc.gov/MARC21/slim";
 
-/// Counts the elements of MARCXML in a text: those in the MARCXML namespace, and those outside it.
+/// Counts the MARCXML elements in the text: those in the MARCXML namespace, and those outside it.
 fn elements(text: &str) -> (usize, usize) {
     let mut reader = NsReader::from_str(text);
     let (mut within, mut without) = (0, 0);

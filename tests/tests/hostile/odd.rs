@@ -263,7 +263,7 @@ impl Backend for Odd {
     }
 }
 
-/// Starts a server of these documents over Z39.50 and SRU.
+/// Starts a server that serves these documents over Z39.50 and SRU.
 pub(super) fn odd(is_trusted: bool) -> TestServer {
     let builder = TestServer::builder().backend(Arc::new(Odd { is_trusted }));
     builder.limit(|limits| limits.sru_records = 200).start()

@@ -161,7 +161,7 @@ fn answer(
     found
 }
 
-/// Checks that the record of a document is the document or, if the document must be refused, a diagnostic.
+/// Checks that the record for a document is the document or, if the document must be refused, a diagnostic.
 fn check_record(record: &SruRecord, (name, is_sound, _): &Document, place: &str) {
     let data = String::from_utf8_lossy(&record.data);
     if *is_sound {
@@ -179,7 +179,7 @@ fn check_record(record: &SruRecord, (name, is_sound, _): &Document, place: &str)
     }
 }
 
-/// Checks that the records of other targets are present and unchanged.
+/// Checks that the records from other targets are present and unchanged.
 fn check_others(records: [(&str, &SruRecord); 2], at: usize, place: &str) {
     for (name, record) in records {
         let data = String::from_utf8_lossy(&record.data);
@@ -270,7 +270,7 @@ fn audit_r_x1_a_hostile_target_is_a_diagnostic_among_the_records_of_others() {
     check_page(&server, &documents);
 }
 
-/// Checks that a Z39.50 client receives the records of the other targets in all syntaxes, and no text of the refused records.
+/// Checks that a Z39.50 client receives the records from the other targets in all syntaxes, and no text from the refused records.
 fn check_z3950(server: &TestServer, check: impl Fn(&Document, &Result<Record, Error>)) {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     for syntax in [XML, USMARC, OPAC] {
@@ -339,7 +339,7 @@ fn audit_r_x1_a_hostile_target_of_sru_is_a_diagnostic_among_the_records_of_other
     }
 }
 
-/// Checks that the web page and the gateway show the records of the other targets, and no text of the refused records.
+/// Checks that the web page and the gateway show the records from the other targets, and no text from the refused records.
 fn check_page(server: &TestServer, documents: &[Document]) {
     for (at, (name, is_sound, _)) in documents.iter().enumerate() {
         let path = format!("/search?q=shared&target=union&at={}", 3 * at + 2);

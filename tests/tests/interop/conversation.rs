@@ -56,8 +56,8 @@ fn server_with(options: &[&str], place: &str) -> Writable {
 }
 
 impl Writable {
-    /// Stops the server. Returns the findings of the client judge about the only session, each as `fail` or `hint` followed by
-    /// the name of the rule.
+    /// Stops the server. Returns the findings of the client judge about the session that the server has had, each as `fail` or
+    /// `hint` followed by the name of the rule.
     fn findings(mut self) -> Vec<String> {
         let [findings] =
             &*judged::findings(&mut self.daemon, &self.folder.path().join("report.json"))
@@ -110,7 +110,7 @@ fn audit_c2_yaz_client_completes_it_over_tls() {
     yaz_client(&program, &format!("ssl:{}", server.daemon.address()));
 }
 
-/// Runs the conversation of yaz-client with the server at this address.
+/// Runs yaz-client's conversation with the server at this address.
 fn yaz_client(program: &Path, place: &str) {
     let commands = format!(
         "open {place}/books\nssub 1\nlslb 2\nfind @attr 1=1032 id1\nssub 0\nlslb 1\nfind @attr 1=4 war\nshow 1+3\n\
@@ -278,7 +278,7 @@ fn our_client_completes_it() {
         ],
     );
     stand_in_order(&ran.stderr, &["diagnostic 30 ", "diagnostic 114 "]);
-    // The script shows records of a result set that it has deleted, and requests a record syntax in searches that do not return
+    // The script shows records from a result set that it has deleted, and requests a record syntax in searches that do not return
     // records. The judge reports both.
     let asked_for = ["hint search.composition", "fail present.set"];
     assert_eq!(server.findings(), asked_for);

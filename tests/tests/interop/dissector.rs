@@ -1,4 +1,4 @@
-//! Tests that tshark's Z39.50 dissector understands a conversation of yaz-client with our server. text2pcap converts the
+//! Tests that tshark's Z39.50 dissector understands a conversation between yaz-client and our server. text2pcap converts the
 //! transcript to packets.
 
 use std::fmt::Write;

@@ -19,7 +19,7 @@ use z3950_tests::peer;
 use z3950_tests::program::{Ran, z3950};
 use z3950_tests::surroundings::command;
 
-/// A text with every kind of line that dot-stuffing would change.
+/// Text with every kind of line that dot-stuffing would change.
 const TEXT: &str = "Hello\n.hidden dot\n..two dots\n.\nend\n";
 
 fn get(port: u16, path: &str, options: &[&str]) -> Ran {

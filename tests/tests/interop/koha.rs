@@ -114,7 +114,7 @@ fn changed<'c>(index: &KohaIndex<'c>, body: &Value) -> KohaIndex<'c> {
     changed
 }
 
-/// Returns the records of a result set, in its order.
+/// Returns the records in a result set, in its order.
 async fn all_records(backend: &dyn Backend, hits: &Hits) -> Vec<MarcRecord> {
     let composition = Composition::full(None);
     let mut records = Vec::new();
@@ -134,7 +134,7 @@ async fn all_records(backend: &dyn Backend, hits: &Hits) -> Vec<MarcRecord> {
     records
 }
 
-/// Returns the numbers that Koha has given to the records of a result set, in the order of the set.
+/// Returns the numbers that Koha has given to the records in a result set, in the order of the set.
 async fn all_numbers(backend: &dyn Backend, hits: &Hits) -> Vec<usize> {
     let records = all_records(backend, hits).await;
     records.iter().map(number).collect()

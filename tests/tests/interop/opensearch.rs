@@ -1,4 +1,4 @@
-//! Tests of `z3950d` in front of real nodes of OpenSearch.
+//! Tests of `z3950d` in front of real OpenSearch nodes.
 
 mod compared;
 mod failures;
@@ -62,7 +62,7 @@ impl<'c> Home<'c> {
         self.folder.path().join("z3950d.toml")
     }
 
-    /// Returns a command of `z3950d` with these settings.
+    /// Returns a `z3950d` command with these settings.
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = command(program::path("z3950d"));
         let (subcommand, options) = arguments.split_at(usize::from(!arguments[0].starts_with('-')));
@@ -88,7 +88,7 @@ impl<'c> Home<'c> {
         self.write_mrk(name, &texts.collect::<String>());
     }
 
-    /// Writes a file with the records of a MARCMaker text.
+    /// Writes a file with the records in this MARCMaker text.
     fn write_mrk(&self, name: &str, text: &str) {
         let records = mrk::parse_all(text).expect("records");
         let octets = records

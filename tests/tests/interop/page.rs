@@ -1,6 +1,6 @@
 //! Tests in Chromium that the web page leads from an ISBN to the record, its file and its URL, and from a merged hit to the
-//! records of its sources. Every page is checked with axe-core in a light and a dark colour scheme, and in the widths of a
-//! desktop and a phone. Screenshots of the pages are in `target/tmp/page`.
+//! records from its sources. Every page is checked with axe-core in a light and a dark colour scheme, at the widths of a desktop
+//! and of a phone. Screenshots of the pages are in `target/tmp/page`.
 
 use std::path::Path;
 

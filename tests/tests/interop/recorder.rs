@@ -1,5 +1,5 @@
-//! Tests of conversations of yaz-client with zebrasrv and yaz-ztest that are recorded and replayed. The client must print the
-//! same output each time.
+//! Tests that record and replay yaz-client's conversations with zebrasrv and yaz-ztest. The client must print the same output
+//! each time.
 
 use std::path::Path;
 
@@ -43,7 +43,7 @@ fn replay(said: &Path, missing: &Path) -> Daemon {
     Daemon::start(["--replay", said, "--report-missing", missing])
 }
 
-/// A conversation with Searches, Presents, a scan, a sort, a set that is deleted, and requests that the server refuses.
+/// A conversation with Searches, Presents, a scan, a sort, a result set that is deleted, and requests that the server refuses.
 const CONVERSATION: &str = "format usmarc\n\
     find @attr 1=4 the\nshow 1+3\nshow 2\nfind @attr 1=1032 pg1342\nshow 1\n\
     format xml\nshow 1\nformat usmarc\nelements B\nshow 1\nelements F\n\
@@ -74,7 +74,8 @@ fn yaz_client_prints_the_same_with_zebrasrv_a_recorder_and_a_replay() {
     assert_eq!(replayed.as_ref(), Some(&direct));
     let listed = || std::fs::read_to_string(&missing).expect("a report");
     assert_eq!(listed(), "");
-    // These Presents request the same records in a different way, and the search was never recorded.
+    // The Presents request recorded records in different ways, which can be answered. The search for `nowhere` is not in the
+    // recording.
     let others =
         "format usmarc\nfind @attr 1=4 the\nshow 3\nshow 2+2\nshow 1+2\nfind @attr 1=4 nowhere";
     let printed = yaz_client(&again.address().to_string(), others).expect("yaz-client");

@@ -1,11 +1,11 @@
-//! Tests of record syntaxes defined in ASN.1. Our client prints the records of yaz-ztest, and yaz-client prints ours.
+//! Tests of record syntaxes defined in ASN.1. Our client prints yaz-ztest's records, and yaz-client prints ours.
 
 use z3950_tests::peer;
 use z3950_tests::program::{Daemon, run, z3950};
 use z3950_tests::surroundings::command;
 
-/// Fetches the first record of yaz-ztest with our client in a syntax, and returns the output in a format, or `None` if yaz-ztest
-/// is not installed.
+/// Fetches yaz-ztest's first record with our client in a syntax, and returns the output in a format, or `None` if yaz-ztest is
+/// not installed.
 fn fetched(syntax: &str, format: &str) -> Option<String> {
     let server = peer::yaz_ztest()?;
     let url = format!("z39.50r://127.0.0.1:{}/Default?1;rs={syntax}", server.port);

@@ -7,7 +7,7 @@ use z3950_marc::mrk;
 use z3950_tests::peer;
 use z3950_tests::program::{Ran, z3950, z3950_fed};
 
-/// Returns the books of the demo catalogue in ISO 2709.
+/// Returns the books in the demo catalogue in ISO 2709.
 fn books() -> Vec<Bytes> {
     let text = include_str!("../../../server/src/memory/demo/books.mrk");
     let records: Vec<MarcRecord> = mrk::parse_all(text).expect("the demo catalogue");
@@ -128,7 +128,7 @@ fn zebra_gives_records_by_docid() {
     assert_eq!(ran.code, Some(0), "{ran:?}");
 }
 
-/// The records of yaz-ztest do not contain the number with which they are found.
+/// yaz-ztest's records do not contain the number with which they are found.
 #[test]
 fn lookups_in_turn_are_requested_once_from_yaz_ztest() {
     let Some(server) = peer::yaz_ztest() else {

@@ -48,7 +48,7 @@ use z3950_marc::iso2709;
 use z3950_marc::mrk;
 use z3950_tests::peer::{self, Server};
 
-/// Returns the books of the demo catalogue in ISO 2709.
+/// Returns the books in the demo catalogue in ISO 2709.
 fn books() -> Vec<Bytes> {
     let text = include_str!("../../../server/src/memory/demo/books.mrk");
     marc(text)

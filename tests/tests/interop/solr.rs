@@ -21,7 +21,7 @@ use z3950_tests::solr::{RecordForm, SolrNodes, SolrShape, blacklight_document, v
 
 use self::naive::Naive;
 
-/// The words of titles, subjects and notes.
+/// The words used in titles, subjects and notes.
 const WORDS: [&str; 26] = [
     "War",
     "peace",

@@ -11,7 +11,7 @@ use z3950_tests::surroundings::command;
 
 use crate::interop::sru::installed;
 
-/// Returns the records of a server. They contain a word that occurs in the records of all servers.
+/// Returns the records for a server. They contain a word that occurs in the records of all servers.
 fn records(server: &str) -> Vec<MarcRecord> {
     let text =
         format!("=LDR  00000nam a2200000   4500\n=001  {server}-1\n=245  10$aUnited {server}\n");
@@ -260,7 +260,7 @@ fn scans_sorts_and_sets_of_a_union() {
         format!("127.0.0.1:{}/Default", zebra.port),
     ];
     let three = format!("127.0.0.1:{}/Default", ztest.port);
-    // Every scan of yaz-ztest returns the terms war and peace.
+    // Every scan on yaz-ztest returns the terms war and peace.
     let all = front(&folder, &[one.clone(), zebra.clone(), three]);
     let scan = "scan @attr 1=4 united\nscanpos 3\nscan @attr 1=4 united";
     let Some(printed) = yaz_client("", &all, "union", scan) else {

@@ -14,7 +14,7 @@ use z3950_asn1::oid::SUTRS;
 use z3950_server::Offer;
 use z3950_server::testing::{TestServer, TestServerBuilder, record};
 
-/// Returns a server with records of these docids and titles.
+/// Returns a server with records that have these docids and titles.
 fn serving(records: &[(&str, &str)]) -> TestServerBuilder {
     let records = records.iter().map(|(docid, title)| record(docid, title));
     TestServer::builder().database("cat", records.collect::<Vec<_>>())
@@ -246,7 +246,7 @@ async fn an_update_is_never_sent_twice() {
         .filter(|name| name.starts_with("extendedServicesRequest"))
         .count();
     assert_eq!(sent, 1);
-    // Only the answer was lost, because the server has made the update.
+    // The server has made the update; only the answer was lost.
     assert_eq!(
         cat.search(Query::title("susan"))
             .await

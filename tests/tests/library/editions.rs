@@ -1,4 +1,4 @@
-//! Measures how well records of the same edition are recognized, with known duplicates and near misses.
+//! Measures how well records for the same edition are recognized, with known duplicates and near misses.
 
 use z3950_front::remote::merge::{Edition, clusters};
 use z3950_tests::editions::{Judged, planted};

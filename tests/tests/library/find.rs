@@ -234,8 +234,8 @@ async fn a_fallback_is_reported_before_its_records() {
     assert_eq!(refused[1], "search refused ?");
 }
 
-/// If a reader does not accept further records for the moment, its session must be returned to the pool, so that another search
-/// can use the session in the meantime.
+/// If a reader is not accepting further records, its session must be returned to the pool, so that another search can use the
+/// session in the meantime.
 #[tokio::test]
 async fn a_session_is_not_held_by_a_reader_without_room() {
     let client = Client::new();

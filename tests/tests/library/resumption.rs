@@ -26,7 +26,7 @@ use z3950_tests::peer;
 use z3950_tests::program::z3950_fed;
 use z3950_tests::surroundings::command;
 
-/// The files of a certificate for 127.0.0.1 and its key.
+/// The files with a certificate for 127.0.0.1 and its key.
 struct Certified {
     chain: String,
     key: String,

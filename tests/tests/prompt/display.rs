@@ -124,7 +124,7 @@ fn titles_of_any_script_fit_on_a_narrow_terminal() {
     }
 }
 
-/// Returns the number of columns of a letter in these titles.
+/// Returns the number of columns that a letter in these titles takes up.
 fn columns(character: char) -> usize {
     match character {
         '\r' => 0,

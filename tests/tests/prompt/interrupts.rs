@@ -36,7 +36,7 @@ fn ctrl_c_cancels_the_request_and_not_the_session() {
     assert_eq!(server.sessions(), 1);
 }
 
-/// After an interrupted search, `show` must not present records of the previous result set or of the unfinished one.
+/// After an interrupted search, `show` must not present records from the previous result set or from the unfinished one.
 #[test]
 fn ctrl_c_during_a_search_leaves_no_set_of_another_name() {
     let home = home();

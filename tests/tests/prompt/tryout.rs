@@ -19,14 +19,14 @@ fn start(columns: u16, rows: u16, home: &Path) -> Person {
         .env("TERM", "xterm");
     let session = Session::spawn(command).expect("a terminal");
     let mut person = Person { session };
-    // The program starts after the terminal has its size.
+    // The program is started only after the size of the terminal has been set.
     let process = person.session.get_process_mut();
     process.set_window_size(columns, rows).expect("a terminal");
     person.enters("start");
     person
 }
 
-/// Starts `z3950 try` on a high terminal with this number of columns. Returns the user, and the lines before the prompt.
+/// Starts `z3950 try` on a tall terminal with this number of columns. Returns the user, and the lines before the prompt.
 fn tries(columns: u16, home: &Path) -> (Person, Vec<String>) {
     let mut person = start(columns, 100, home);
     let shown = person.sees("z3950> ");
@@ -105,7 +105,7 @@ fn build_5_it_leaves_the_user_at_the_prompt_of_the_session() {
     person.sees_the_end();
 }
 
-/// In a terminal of the usual height, the output is shown in pages, of which the user sees the first.
+/// In a terminal of the usual height, the output is shown in pages, and the user first sees only one of them.
 #[test]
 fn build_5_a_low_terminal_gets_pages() {
     for (key, then) in [("\r", "Type, for example:"), ("q", "z3950> ")] {

@@ -1,5 +1,5 @@
-//! Tests of queries that are translated from one language to another, with the cases of YAZ's tests of RPN to CQL and of CQL to
-//! CCL. If our result differs, the last column contains the reason.
+//! Tests of queries that are translated from one language to another, with the cases from YAZ's tests that translate RPN to CQL
+//! and CQL to CCL. If our result differs, the last column contains the reason.
 
 use z3950_asn1::query::cql::{self, Properties};
 use z3950_asn1::query::{ccl, parse_pqf};

@@ -65,7 +65,7 @@ pub(crate) fn product(package: &str) -> Vec<Source> {
     product
 }
 
-/// Removes comments, string literals, character literals and `#[cfg(test)]` items from a text.
+/// Removes comments, string literals, character literals and `#[cfg(test)]` items from source text.
 pub(crate) fn code(text: &str) -> String {
     let mut code = without_words(text);
     while let Some(start) = code.find("#[cfg(test)]") {
@@ -75,7 +75,7 @@ pub(crate) fn code(text: &str) -> String {
     code
 }
 
-/// Returns the length of the item at the start of a text, up to its `;` or closing brace.
+/// Returns the length of the item at the start of the text, up to its `;` or closing brace.
 fn item(text: &str) -> usize {
     let mut depth = 0_usize;
     for (at, character) in text.char_indices() {
@@ -136,7 +136,7 @@ fn raw(text: &str) -> usize {
         .map_or(text.len(), |at| begin + at + end.len())
 }
 
-/// Returns the length of the character literal at the start of a text, or 0 if a lifetime is at the start.
+/// Returns the length of the character literal at the start of the text, or 0 if the text starts with a lifetime.
 fn character(text: &str) -> usize {
     let mut inside = text.char_indices().skip(1);
     match (inside.next(), inside.next()) {

@@ -256,7 +256,8 @@ fn audit_b16_http_paths_reserve_three_characters() {
     }
 }
 
-/// Gopher URL draft §2.1: a selector may contain any octet except tab, CR and LF. An octet 0 leads to a caution.
+/// Gopher URL draft §2.1: a selector may contain any octet except tab, CR and LF. A NUL octet is sent in the request, but
+/// reported as a caution.
 #[test]
 fn audit_b19_an_octet_0_is_in_the_request_in_both_modes() {
     for mode in [Mode::Strict, Mode::Lenient] {

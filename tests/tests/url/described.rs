@@ -1,6 +1,6 @@
 //! Formats the result lines of `rfc1738.tsv` and `rfc1630.tsv`: scheme, host, port, user, the parts that are specific to the
-//! scheme, and finally fragment, cautions and scope. Escapes are decoded in texts within quotation marks, and preserved in all
-//! others.
+//! scheme, and finally fragment, cautions and scope. Escapes are decoded in text within quotation marks, and preserved everywhere
+//! else.
 
 use std::fmt::Write as _;
 

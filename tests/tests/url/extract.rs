@@ -255,7 +255,7 @@ fn urls_found_in_mutated_texts_are_in_the_text() {
     }
 }
 
-/// A text full of unfinished schemes, brackets or wrappers must still be read in linear time.
+/// Text full of unfinished schemes, brackets or wrappers must still be read in linear time.
 #[test]
 fn hostile_texts_are_read_in_linear_time() {
     for piece in [

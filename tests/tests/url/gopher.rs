@@ -238,7 +238,7 @@ fn mutated_urls_are_read_or_refused_within_the_text() {
     }
 }
 
-/// Checks that errors are positioned within the text, that both modes interpret a text that strict mode accepts in the same way,
+/// Checks that errors are positioned within the text, that both modes give the same result for text that strict mode accepts,
 /// that a request is one line, and that [`Locator`] gives the same result.
 fn assert_sound(text: &[u8]) -> Result<(), TestCaseError> {
     let [strict, lenient] = [Mode::Strict, Mode::Lenient].map(|mode| GopherUrl::parse(text, mode));

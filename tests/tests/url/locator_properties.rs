@@ -89,8 +89,8 @@ fn partial_forms_stay_with_their_host() {
     });
 }
 
-/// Checks properties of every text. Errors are positioned within the text, both modes interpret a text that strict mode accepts
-/// in the same way, and values survive a round trip.
+/// Checks properties of every text. Errors are positioned within the text, both modes give the same result for text that strict
+/// mode accepts, and values survive a round trip.
 fn assert_sound(text: &[u8]) -> Result<(), TestCaseError> {
     let [strict, lenient] = [Mode::Strict, Mode::Lenient].map(|mode| Locator::parse(text, mode));
     for refusal in [&strict, &lenient]

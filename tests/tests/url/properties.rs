@@ -61,8 +61,8 @@ fn mutated_urls_are_read_or_refused_within_the_text() {
     }
 }
 
-/// Checks properties of every text. Errors are positioned within the text, both modes interpret a text that strict mode accepts
-/// in the same way, and values survive a round trip.
+/// Checks properties of every text. Errors are positioned within the text, both modes give the same result for text that strict
+/// mode accepts, and values survive a round trip.
 fn assert_sound(text: &[u8]) -> Result<(), TestCaseError> {
     let [strict, lenient] = [Mode::Strict, Mode::Lenient].map(|mode| Z3950Url::parse(text, mode));
     for refusal in [&strict, &lenient]

@@ -1,4 +1,4 @@
-//! Tests of URIs as texts (RFC 1630 and RFC 1736) with the tables `rfc1630_generic.tsv`, `rfc1630_resolve.tsv` and `rfc1736.tsv`.
+//! Tests of URIs as text (RFC 1630 and RFC 1736) with the tables `rfc1630_generic.tsv`, `rfc1630_resolve.tsv` and `rfc1736.tsv`.
 
 use z3950::url::{Locator, Mode, ResolveError, ResolveMode, generic, resolve, spell, uri_kind};
 

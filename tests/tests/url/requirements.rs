@@ -29,8 +29,8 @@ fn samples() -> impl Iterator<Item = Locator> {
         .filter_map(|[_, _, text, _]| Locator::parse(octets(text), Mode::Lenient).ok())
 }
 
-/// L-4.1: the resource of a locator may no longer exist. "Malformed", "not found" and "unreachable" must be three different
-/// outcomes, and each retrieval must request the record from the server again.
+/// L-4.1: a locator's resource may no longer exist. "Malformed", "not found" and "unreachable" must be three different outcomes,
+/// and each retrieval must request the record from the server again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn requirement_4_1_locators_are_transient() {
     let malformed = Z3950Url::parse("z39.50r://lib.example/cat?%", Mode::Lenient).unwrap_err();
@@ -107,7 +107,7 @@ fn requirement_4_3_locators_are_parsable() {
     assert_eq!(url.docid().map(Octets::as_bytes), Some(&b"A/\0"[..]));
 }
 
-/// L-4.4: locators can be distinguished from names and other texts without accessing them.
+/// L-4.4: locators can be distinguished from names and other text without accessing them.
 #[test]
 fn requirement_4_4_locators_are_distinguished_from_names() {
     let check = |text: &str, expected: UriKind| {
@@ -321,7 +321,7 @@ fn requirement_4_9_locators_say_nothing_but_access() {
     );
 }
 
-/// L-2.3: two different locators of the same record are not equal.
+/// L-2.3: two different locators for the same record are not equal.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn section_2_3_sameness_is_of_locators_not_of_resources() {
     let one = read("z39.50r://lib.example/cat?id7");

@@ -271,7 +271,7 @@ fn without_times(report: &str) -> Vec<String> {
     lines.collect()
 }
 
-/// Only in a URL does an `@` mark the end of a password.
+/// An `@` marks the end of a password only in a URL, so nothing is removed from other inputs in the report.
 #[test]
 fn reports_have_the_whole_input() {
     for (inputs, other, shown) in [

@@ -109,7 +109,7 @@ fn files() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// Returns a transcript that z3950d has written of a session.
+/// Returns the transcript of a session, written by z3950d.
 fn transcript() -> Vec<u8> {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("said.jsonl");
@@ -120,7 +120,7 @@ fn transcript() -> Vec<u8> {
     std::fs::read(&path).expect("a transcript")
 }
 
-/// Returns records of the built-in catalogue.
+/// Returns records from the built-in catalogue.
 fn records(target: &str, query: &str) -> Vec<u8> {
     let found = z3950(["--demo", "search", target, "--format", "marc", query]);
     assert_eq!(found.code, Some(0), "{found:?}");

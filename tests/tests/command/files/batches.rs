@@ -171,7 +171,7 @@ fn audit_a3_two_batches_in_one_folder() {
     let ended = first.wait_with_output().expect("it ends");
     assert_eq!(ended.status.code(), Some(0));
     assert_eq!(names(&records).len(), 3);
-    // A folder that contains records of another run is refused in the same way as a file.
+    // A folder that contains records from another run is refused in the same way as a file.
     let ran = z3950([
         "lookup",
         "127.0.0.1:65535/books",

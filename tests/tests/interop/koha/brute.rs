@@ -1,5 +1,5 @@
-//! Answers queries by examining each value of each document. Of the functions of the engine, only the division of texts into
-//! words is used. Combinations of attributes have the same meaning as in the memory backend, except that values take the place of
+//! Answers queries by examining each value of each document. Of the engine's functions, only the one that divides text into words
+//! is used. Combinations of attributes have the same meaning as in the memory backend, except that values take the place of
 //! fields and subfields.
 
 mod pattern;
@@ -71,7 +71,7 @@ pub(super) const ACCESS: &[(i64, &[&str])] = &[
 /// The Use attribute of notes, which are only searched for words.
 pub(super) const NOTE: i64 = 63;
 
-/// Returns Koha's fields of an access point.
+/// Returns Koha's fields for an access point.
 pub(super) fn fields(access: i64) -> &'static [&'static str] {
     if access == NOTE {
         return &["note"];
@@ -140,7 +140,7 @@ impl Tree {
     }
 }
 
-/// A way in which the index divides a text. Each way is represented by a field that uses it.
+/// A way in which the index divides text. Each way is represented by a field that uses it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Alphabet {
     Words,
@@ -290,7 +290,7 @@ impl<'i, 'c> Brute<'i, 'c> {
             .collect()
     }
 
-    /// Returns a text in the form that it has in a list.
+    /// Returns the text in the form in which the index lists it.
     pub(super) fn key(&self, text: &str) -> String {
         self.whole(Alphabet::Key, text)
     }
@@ -357,9 +357,9 @@ impl<'i, 'c> Brute<'i, 'c> {
         })
     }
 
-    /// Returns the documents that a word of a list finds, or `None` if nothing remains of the word after analysis. The index may
-    /// divide the word into several words. These must be adjacent if the word is truncated; otherwise, they may be anywhere in a
-    /// field.
+    /// Returns the documents that one word in a list of words finds, or `None` if nothing remains of the word after analysis. The
+    /// index may divide the word into several words. These must be adjacent if the word is truncated; otherwise, they may be
+    /// anywhere in a field.
     fn word(&self, fields: &[&str], asked: &Asked, word: &str) -> Option<Numbers> {
         let asked = Asked {
             term: word.to_owned(),

@@ -40,7 +40,8 @@ async fn a_record_that_is_gone_is_a_diagnostic_in_its_place() {
     let all = hits(&engine, "@attr 1=1016 @attr 2=103 x").await;
     let before = all_records(&engine, &all).await;
     let again = hits(&engine, "@attr 1=1016 @attr 2=103 x").await;
-    // After a Present beyond the first page, the set knows its records, even if the index changes.
+    // After a Present beyond the first page, the record numbers of the result set have been read, so it keeps its records even if
+    // the index changes.
     page(&engine, &again, 10, 2).await.expect("records");
     let late = hits(&engine, "@attr 1=1016 @attr 2=103 x").await;
     index.delete(&[number(&before[20])]);
@@ -75,7 +76,8 @@ async fn an_alias_may_move_to_an_index_that_is_built_anew() {
     let numbers: Vec<usize> = records.iter().map(number).collect();
     let expected: Vec<usize> = shown(&new).map(|document| document.number).collect();
     assert_eq!(numbers, expected);
-    // When the alias points to an index with other records, a set cannot return records at positions that it does not know yet.
+    // When the alias points to an index with other records, a result set cannot return records at positions whose record numbers
+    // have not been read.
     let known = hits(&engine, "@attr 1=1016 @attr 2=103 x").await;
     page(&engine, &known, 10, 2).await.expect("records");
     let late = hits(&engine, "@attr 1=1016 @attr 2=103 x").await;

@@ -42,8 +42,8 @@ async fn found(database: &CatalogueDatabase, pqf: &str) -> Result<(usize, bool),
     Ok((found.hits.len(), !words.is_empty()))
 }
 
-/// Presents the records of a set one by one, and returns for each of them whether it was returned. The diagnostic for a record
-/// that was not returned must say that the record no longer exists, or that its part of the index does not answer.
+/// Presents the records in a result set one by one, and returns for each of them whether it was returned. The diagnostic for a
+/// record that was not returned must say that the record no longer exists, or that its part of the index does not answer.
 async fn presented(database: &CatalogueDatabase, hits: &Hits) -> Vec<bool> {
     let composition = Composition::full(None);
     let mut arrived = Vec::new();
@@ -85,7 +85,7 @@ fn a_node_that_is_killed_is_missed_or_refused() {
     };
     assert_eq!(found(&lenient), Ok((total, false)));
     assert_eq!(found(&strict), Ok((total, false)));
-    // After this Present, the set knows which records it contains.
+    // After this Present, the record numbers of the result set have been read.
     let hits = runtime.block_on(super::hits(&lenient, ALL));
     let page = runtime.block_on(super::page(&lenient, &hits, 20, 2));
     page.expect("records");

@@ -54,7 +54,7 @@ const HOSTILE: [&str; 38] = [
     "\\",
 ];
 
-/// The conditions of invalid terms, which lack a letter or digit, or do not have the form that their attributes require.
+/// The conditions for invalid terms: those that lack a letter or digit, or do not have the form that their attributes require.
 const NO_TERM: [i64; 6] = [113, 118, 120, 123, 125, 126];
 
 #[tokio::test(flavor = "multi_thread")]

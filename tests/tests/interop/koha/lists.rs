@@ -1,4 +1,4 @@
-//! Tests of scans, facets, counts of terms and sorts, which are compared with lists of all values.
+//! Tests of scans, facets, term counts and sorts, which are compared with lists of all values.
 
 use std::collections::BTreeSet;
 

@@ -67,7 +67,7 @@ fn records() -> Vec<MarcRecord> {
     records
 }
 
-/// Returns the numbers of the documents in which the engine finds all words of a text in a field. These are the documents that
+/// Returns the numbers of the documents in which the engine finds all words of the text in a field. These are the documents that
 /// the responder finds if it does not treat any character of the text as syntax.
 fn asked_directly(index: &KohaIndex<'_>, field: &str, text: &str) -> Numbers {
     let words = text.split_whitespace();

@@ -1,4 +1,4 @@
-//! Tests of Koha's index behind TLS and passwords, with right and wrong credentials and with untrusted certificates.
+//! Tests of Koha's index behind TLS and passwords, with correct and wrong credentials and with untrusted certificates.
 
 use std::fs;
 

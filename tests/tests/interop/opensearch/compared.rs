@@ -27,7 +27,7 @@ use z3950_tests::random::Random;
 use super::Home;
 use super::served::opened;
 
-/// The words of titles, subjects and notes.
+/// The words used in titles, subjects and notes.
 const WORDS: [&str; 22] = [
     "war",
     "peace",
@@ -196,7 +196,7 @@ impl Both {
     }
 }
 
-/// Returns the identifiers of records at positions.
+/// Returns the identifiers of the records at these positions.
 async fn retrieved(backend: &dyn Backend, hits: &Hits, positions: Range<usize>) -> Vec<String> {
     let composition = Composition::full(None);
     let ids = hits.ids(positions);
@@ -435,7 +435,7 @@ async fn compare_sorts(both: &Both) -> Vec<String> {
     wrong
 }
 
-/// Returns the counts of terms, and the facets of each backend. Terms are reduced to their folded words, so that those of both
+/// Returns the term counts and the facets from each backend. Terms are reduced to their folded words, so that those of both
 /// backends can be compared.
 async fn counted(both: &Both) -> Vec<(Vec<usize>, Vec<Vec<(String, usize)>>)> {
     let query = query("@and @attr 1=4 war @attr 1=4 peace");

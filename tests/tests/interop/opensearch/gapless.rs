@@ -16,8 +16,8 @@ use z3950_tests::program::Daemon;
 use super::served::opened;
 use super::{Home, assert_ran};
 
-/// The word and the number of records in each state of the database. The result set of one state remembers the numbers of its
-/// records, and that of the other state does not.
+/// The word and the number of records in each state of the database. The server keeps the identifiers of all records in a result
+/// set only up to 1,000 records, so it keeps them in the first state and not in the second.
 const STATES: [(&str, usize); 2] = [("war", 300), ("peace", 1300)];
 const CLIENTS: usize = 10;
 
@@ -93,7 +93,7 @@ fn audit_r_l1_clients_notice_nothing_of_a_reload() {
     assert_eq!(home.indexes(), [home.state().0]);
 }
 
-/// Presents records of a set. Returns the condition of the first diagnostic, if there is one.
+/// Presents records from a result set. Returns the condition of the first diagnostic, if there is one.
 async fn present(backend: &dyn Backend, hits: &Hits, start: usize) -> Result<(), i64> {
     let composition = Composition::full(None);
     let ids = hits.ids(start..start + 5);
@@ -108,8 +108,8 @@ async fn present(backend: &dyn Backend, hits: &Hits, start: usize) -> Result<(),
     Ok(())
 }
 
-/// A set whose records were replaced is reported as deleted. The records that were returned with the search remain available, and
-/// the set can still be used as an operand.
+/// A result set whose records were replaced is reported as deleted. The records that were returned with the search remain
+/// available, and the result set can still be used as an operand.
 #[test]
 fn audit_r_l1_a_set_from_before_a_reload_is_reported_as_deleted() {
     let Some(cluster) = Cluster::shared() else {

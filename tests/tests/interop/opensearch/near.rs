@@ -1,4 +1,4 @@
-//! Compares proximity searches with a brute-force search that does not use any code of the server. It examines every pair of
+//! Compares proximity searches with a brute-force search that does not use any of the server's code. It examines every pair of
 //! words in every field (Z39.50-2003 §3.7.2).
 
 use std::fmt::Write as _;
@@ -16,7 +16,7 @@ const QUERIES: usize = 1_000;
 /// The positions of the first and the last word of a match in a field.
 type Place = (usize, usize);
 
-/// The words of the fields of a record.
+/// The words in each field of a record.
 type Fields = Vec<Vec<&'static str>>;
 
 /// An operand of a proximity operator.

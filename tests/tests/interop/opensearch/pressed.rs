@@ -84,7 +84,7 @@ fn counts(home: &Home<'_>) -> [u64; 3] {
     ["t_title:war", "t_title:peace", "t_title:love"].map(|query| home.count(query))
 }
 
-/// If an index has replaced the one for which a load was begun, the load makes no changes in it.
+/// If a reload has replaced the index for which a load was begun, the load makes no changes in the new index.
 #[test]
 fn audit_r_l1_a_load_overtaken_by_a_reload_is_reported() {
     let Some(cluster) = Cluster::shared() else {

@@ -1,4 +1,4 @@
-//! Tests of nodes behind TLS and passwords, with right and wrong credentials and with untrusted certificates.
+//! Tests of nodes behind TLS and passwords, with correct and wrong credentials and with untrusted certificates.
 
 use std::fs;
 
@@ -101,7 +101,7 @@ fn audit_r_l1_untrusted_certificates_are_reported() {
     assert_eq!(cluster.ask("GET", &format!("/{}", home.index), "").0, 404);
 }
 
-/// Anybody who can read the traffic learns the credentials, so a warning is printed. Within one machine, nobody else can read it.
+/// Anybody who can read the traffic learns the credentials, so a warning is printed, except for connections within one machine.
 #[test]
 fn audit_r_l1_credentials_that_others_can_read_are_warned_of() {
     let Some(cluster) = Cluster::shared() else {

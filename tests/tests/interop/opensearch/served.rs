@@ -18,7 +18,7 @@ use z3950_tests::program::Daemon;
 
 use super::{Home, assert_ran};
 
-/// Opens the database of a test.
+/// Opens the database for a test.
 pub(super) fn opened(home: &Home<'_>, is_strict: bool) -> ClusterDatabase {
     database_at(&home.cluster.ports(), &home.index, is_strict)
 }

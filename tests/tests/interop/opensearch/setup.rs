@@ -1,4 +1,4 @@
-//! Tests of the nodes themselves, and of indexes that are created, or do not match the settings.
+//! Tests of the nodes themselves, of creating indexes, and of indexes that do not match the settings.
 
 use serde_json::{Value, json};
 use z3950_tests::opensearch::Cluster;

@@ -139,7 +139,7 @@ fn audit_r_l1_documents_of_other_programs_are_reported_and_hide_nothing() {
             "{pqf}"
         );
     }
-    // Records of other programs can be replaced and deleted like all other records.
+    // Records from other programs can be replaced and deleted like all other records.
     let name = DatabaseName::from("books");
     let records = [record("1", "peace")];
     let update = Update::new(&name, UpdateAction::Replace, &records);
@@ -148,7 +148,7 @@ fn audit_r_l1_documents_of_other_programs_are_reported_and_hide_nothing() {
     assert_ran(&home.run(&["--check"]), 0, &[]);
 }
 
-/// An alias of two indexes is refused.
+/// An alias for two indexes is refused.
 #[test]
 fn audit_r_l1_an_alias_of_two_indexes_is_refused() {
     let Some(cluster) = Cluster::shared() else {

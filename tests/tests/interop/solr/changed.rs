@@ -152,7 +152,7 @@ fn records_of_every_length_and_kind_are_returned_or_reported() {
         .as_object_mut()
         .expect("a document")
         .remove("fullrecord");
-    // If a text was decoded with the wrong encoding, some of its characters are now U+FFFD.
+    // If text was decoded with the wrong encoding, some of its characters are now U+FFFD.
     documents[5]["fullrecord"] = json!(
         RecordForm::Iso2709
             .written(&records[5])

@@ -216,8 +216,8 @@ impl Maker<'_> {
     /// Returns a random query that combines terms with operators, and its result.
     fn joined(&mut self, accesses: &[Access], levels: usize) -> (String, Outcome) {
         if levels == 0 {
-            // Terms that are refused are left out. If an operand does not affect the result, it is not evaluated, so it would not
-            // be noticed that the operand is refused.
+            // Terms that are refused are left out. An operand that does not affect the result is not evaluated, so its refusal
+            // would go unnoticed.
             loop {
                 let access = self.random.pick(accesses);
                 let (pqf, found) = self.term(access);

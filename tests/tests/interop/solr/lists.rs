@@ -1,4 +1,4 @@
-//! Tests of sorts, pages, scans, facets, counts of terms, and the formats of records.
+//! Tests of sorts, pages, scans, facets, term counts, and record formats.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use z3950_tests::solr::SolrShape;
 use super::Filled;
 use super::town::{Town, operand, query};
 
-/// The fields of titles.
+/// The title fields.
 const TITLES: [&str; 4] = ["title_full", "title_alt", "title_new", "title_old"];
 
 fn by_index(

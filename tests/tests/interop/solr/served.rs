@@ -10,7 +10,7 @@ use super::Filled;
 use super::home::{Home, Served, check};
 use crate::interop::sru::installed;
 
-/// The fields of a schema that the tests use: the fields of titles, and the index that is listed.
+/// The fields of a schema that the tests use: the title fields, and the index that is listed.
 struct Expected {
     shape: SolrShape,
     titles: &'static [&'static str],

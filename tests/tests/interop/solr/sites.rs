@@ -65,7 +65,7 @@ fn with_titles(map: &str, lines: &str) -> String {
     map.replacen(title, &format!("{title}{lines}\n"), 1)
 }
 
-/// If the index has a field of complete titles, completeness and position are supported; otherwise, they are refused.
+/// If the index has a field for complete titles, completeness and position are supported; otherwise, they are refused.
 #[tokio::test(flavor = "multi_thread")]
 async fn whole_titles_and_their_beginnings_are_found_in_a_field_for_them() {
     let shape = SolrShape::VuFind;

@@ -52,7 +52,7 @@ pub(super) fn operand(query: &RpnQuery) -> &AttributesPlusTerm {
     }
 }
 
-/// A catalogue in front of a collection of Solr.
+/// A catalogue in front of a Solr collection.
 pub(super) struct Town {
     pub(super) database: CatalogueDatabase,
     pub(super) names: [DatabaseName; 1],

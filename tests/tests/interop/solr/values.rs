@@ -8,7 +8,7 @@ use z3950_tests::solr::SolrShape;
 use super::Filled;
 use super::town::{Ids, Outcome, Town, query};
 
-/// The fields of titles and of all words, with their Use values.
+/// The fields for titles and for all words, with their Use values.
 const TEXTS: [(i64, &[&str]); 2] = [
     (4, &["title_full", "title_alt", "title_new", "title_old"]),
     (1016, &["allfields"]),
