@@ -111,7 +111,7 @@ const LEAST_SEGMENT: usize = 64;
 /// Returns the positions of a range, counted from 0.
 ///
 /// # Errors
-/// Fails with condition 13 if the range goes beyond the result set; the diagnostic contains the first position out of range. An
+/// Fails with condition 13 if the range is not within the result set; the diagnostic contains the first position out of range. An
 /// empty range is refused in the same way, because some clients cannot handle an answer that has neither records nor diagnostics.
 fn positions(hits: usize, range: &Range) -> Result<std::ops::Range<usize>, Diagnostic> {
     let out_of_range = |position: i64| diagnostic(Condition::OUT_OF_RANGE, position.to_string());

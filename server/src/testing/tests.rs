@@ -143,7 +143,7 @@ impl Backend for Panicking {
 }
 
 #[test]
-fn a_panic_of_a_backend_is_reported() {
+fn a_panic_in_a_backend_is_reported() {
     let server = TestServer::builder().backend(Arc::new(Panicking)).start();
     for _ in 0..2 {
         converse(server.addr(), &[init(), search("war")]);

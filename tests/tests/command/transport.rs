@@ -123,7 +123,7 @@ fn is_found(ran: &Ran) -> bool {
 }
 
 #[test]
-fn only_the_right_certificate_is_accepted() {
+fn only_the_correct_certificate_is_accepted() {
     let authority = Authority::new();
     let root = authority.root();
     for (names, is_expired, is_issued, words) in [

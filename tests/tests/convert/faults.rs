@@ -10,7 +10,7 @@ use z3950_tests::surroundings::command;
 use super::command::*;
 
 #[test]
-fn faults_of_the_user_and_of_the_machine() {
+fn user_and_system_errors_exit_with_2() {
     for (arguments, code) in [
         (&["/no/such/file"][..], 2),
         (&["--to", "nosuch"], 2),

@@ -43,7 +43,7 @@ fn demo(rule: &str, files: &[&Path]) -> Daemon {
 /// instead of answering. yaz-client answers the Close, but sends its next command on the same connection. ZOOM disconnects
 /// without an answer.
 #[test]
-fn a_close_of_the_server_is_answered_by_our_client() {
+fn our_client_answers_the_servers_close() {
     let folder = tempfile::tempdir().expect("a folder");
     let report = folder.path().join("report.json");
     let report = &report;

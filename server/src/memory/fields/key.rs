@@ -15,7 +15,7 @@ pub enum Kind {
     Isbn,
     /// International Standard Serial Numbers, with or without the hyphen.
     Issn,
-    /// Library of Congress control numbers, padded as in the URLs of its catalogue.
+    /// Library of Congress control numbers, padded as in the URLs of that library's catalogue.
     Lccn,
     /// OCLC control numbers, without prefixes or leading zeros.
     Oclc,

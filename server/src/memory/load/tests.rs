@@ -291,7 +291,7 @@ fn a_reload_accepts_damage_that_is_already_served() {
 
 /// Checks that each file with an error is reported on a line of its own.
 #[test]
-fn all_errors_of_files_are_reported() {
+fn all_file_errors_are_reported() {
     let folder = folder(&[("a.mrc", &rubbish(500)), ("b.mrc", &octets("b"))]);
     let files = ["a.mrc", "b.mrc", "c.mrc", "d.mrc"].map(|name| DatabaseFiles {
         name: name.to_owned(),

@@ -143,7 +143,7 @@ fn an_answer_that_waits_for_permission_counts_twice() {
 }
 
 #[test]
-fn a_trigger_gets_a_report_of_the_operation_in_progress() {
+fn a_trigger_gets_a_report_on_the_operation_in_progress() {
     let mut session = open(Arc::new(Stub), Limits::default());
     let interrupt = session.interrupt();
     let request = search("never");

@@ -318,7 +318,7 @@ fn clients_are_judged_only_for_ends_that_they_cause() {
 }
 
 #[test]
-fn sessions_of_the_server_with_itself_are_not_judged() {
+fn sessions_that_the_server_opens_with_itself_are_not_judged() {
     let judge = ClientJudge::default();
     let init = Apdu::from(good_init(ProtocolVersion::UP_TO_3, Options::default()));
     judge.opened_within(1, Peer::Unix);

@@ -281,7 +281,7 @@ async fn terms_find_records_according_to_their_attributes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn operators_and_distances_find_the_right_records() {
+async fn operators_and_distances_find_the_correct_records() {
     let Some(cluster) = shared_node() else {
         return;
     };

@@ -194,7 +194,7 @@ proptest! {
 
 proptest! {
     #[test]
-    fn queries_find_the_right_records(
+    fn queries_find_the_correct_records(
         records in prop::collection::vec(prop::collection::vec(prop::collection::vec(WORDS, 1..6), 0..3), 1..8),
         queries in prop::collection::vec(query(), 1..12),
     ) {

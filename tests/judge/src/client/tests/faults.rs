@@ -72,7 +72,7 @@ async fn the_next_thing_a_client_does_is_its_reaction() {
 }
 
 #[tokio::test]
-async fn a_close_of_the_server_has_to_be_answered() {
+async fn the_servers_close_has_to_be_answered() {
     let rule = "on search: close";
     let search = || ask(find("@attr 1=4 war", |_| {}));
     let answer = || Step::Send(octets(Close::new(CloseReason::FINISHED, None)));

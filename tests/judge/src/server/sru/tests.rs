@@ -319,7 +319,7 @@ async fn credentials_are_in_no_report_on_sru() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_dies_is_an_error_of_the_report() {
+async fn a_server_that_dies_is_an_error_in_the_report() {
     let server = TestServer::demo();
     // With several sessions, more checks begin before the judge notices that the server has ended.
     for (sessions, most) in [(1, 6), (16, 30)] {

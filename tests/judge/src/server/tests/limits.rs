@@ -31,7 +31,7 @@ fn is_silent(apdu: &Apdu) -> Does {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_dies_is_an_error_of_the_report() {
+async fn a_server_that_dies_is_an_error_in_the_report() {
     // After five checks that cannot connect, the judge gives up. These five are errors, and so are the checks that other sessions
     // have begun by then and the first check that is left out.
     for (sessions, expected) in [(1, 5..=6), (16, 5..=30)] {
@@ -76,7 +76,7 @@ async fn a_server_that_dies_is_an_error_of_the_report() {
 
 /// A server may accept fewer sessions than the judge would use.
 #[tokio::test(start_paused = true)]
-async fn refused_sessions_are_not_a_fault_of_the_server() {
+async fn refused_sessions_are_not_the_servers_fault() {
     // If the server accepts only one session, each check runs alone. If it lowers its limit later, checks are repeated.
     for (limit, is_late) in [(1, false), (3, false), (4, true)] {
         let open = Arc::new(AtomicU32::new(0));
