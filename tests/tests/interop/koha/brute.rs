@@ -7,6 +7,7 @@ mod pattern;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use std::rc::Rc;
 
 use z3950_tests::koha::{KohaDocument, KohaIndex};
 
@@ -163,8 +164,20 @@ impl Alphabet {
 /// Answers queries by brute force over the documents of an index.
 pub(super) struct Brute<'i, 'c> {
     index: &'i KohaIndex<'c>,
-    /// The words of all texts that have been divided so far.
-    known: RefCell<BTreeMap<(Alphabet, String), Vec<String>>>,
+    /// The values of each field that has been examined so far.
+    fields: RefCell<BTreeMap<String, Rc<FieldValues>>>,
+    /// The words of the terms that have been divided so far.
+    terms: RefCell<BTreeMap<(Alphabet, String), Vec<String>>>,
+}
+
+/// The documents that are not suppressed and have a field, each with its number and the values of the field.
+type FieldValues = Vec<(usize, Vec<Divided>)>;
+
+/// A value of a field, divided in each way.
+struct Divided {
+    words: Vec<String>,
+    whole: Vec<String>,
+    key: String,
 }
 
 /// The maximum number of texts that are divided in one request to the index.
@@ -174,58 +187,83 @@ const BETWEEN: &str = "zqxj";
 
 impl<'i, 'c> Brute<'i, 'c> {
     pub(super) fn new(index: &'i KohaIndex<'c>) -> Self {
-        let brute = Self {
+        Self {
             index,
-            known: RefCell::default(),
-        };
-        for (_, fields) in ACCESS {
-            let documents = index.documents.iter();
-            let values = documents
-                .flat_map(|document| fields.iter().flat_map(move |field| document.values(field)));
-            let values: BTreeSet<&str> = values.map(String::as_str).collect();
-            for alphabet in [Alphabet::Words, Alphabet::Whole, Alphabet::Key] {
-                brute.divide(alphabet, &values.iter().copied().collect::<Vec<_>>());
+            fields: RefCell::default(),
+            terms: RefCell::default(),
+        }
+    }
+
+    /// Has the index divide texts, and returns the words of each text.
+    fn divide(&self, alphabet: Alphabet, texts: &[&str]) -> Vec<Vec<String>> {
+        let chunks = texts.chunks(MOST_TEXTS).flat_map(|texts| {
+            let separated: Vec<_> = texts.iter().flat_map(|text| [BETWEEN, *text]).collect();
+            let words = self.index.analyze(alphabet.field(), &separated);
+            let divided = words.split(|word| word == BETWEEN).skip(1);
+            let divided: Vec<_> = divided.map(<[String]>::to_vec).collect();
+            assert_eq!(divided.len(), texts.len(), "the words of each text");
+            divided
+        });
+        chunks.collect()
+    }
+
+    /// Returns the words of a term.
+    fn words(&self, alphabet: Alphabet, term: &str) -> Vec<String> {
+        let mut terms = self.terms.borrow_mut();
+        let divide = || self.divide(alphabet, &[term]).swap_remove(0);
+        terms
+            .entry((alphabet, term.to_owned()))
+            .or_insert_with(divide)
+            .clone()
+    }
+
+    fn whole(&self, alphabet: Alphabet, term: &str) -> String {
+        self.words(alphabet, term).concat()
+    }
+
+    /// Returns the values of a field.
+    fn values(&self, field: &str) -> Rc<FieldValues> {
+        let mut fields = self.fields.borrow_mut();
+        let divided = fields
+            .entry(field.to_owned())
+            .or_insert_with(|| Rc::new(self.divided(field)));
+        Rc::clone(divided)
+    }
+
+    fn divided(&self, field: &str) -> FieldValues {
+        let documents = || shown(self.index).filter(|document| !document.values(field).is_empty());
+        let texts: Vec<&str> = documents()
+            .flat_map(|document| document.values(field))
+            .map(String::as_str)
+            .collect();
+        let [words, whole, key] = [Alphabet::Words, Alphabet::Whole, Alphabet::Key]
+            .map(|alphabet| self.divide(alphabet, &texts).into_iter());
+        let mut values = words.zip(whole).zip(key).map(|((words, whole), key)| {
+            let whole = whole.concat();
+            Divided {
+                words,
+                whole: whole.split_whitespace().map(str::to_owned).collect(),
+                key: key.concat(),
             }
-        }
-        brute
-    }
-
-    /// Requests the division of texts into words from the index, and stores the words.
-    fn divide(&self, alphabet: Alphabet, texts: &[&str]) {
-        let mut known = self.known.borrow_mut();
-        for texts in texts.chunks(MOST_TEXTS) {
-            let divided = texts
-                .iter()
-                .flat_map(|text| [BETWEEN, *text])
-                .collect::<Vec<_>>();
-            let words = self.index.analyze(alphabet.field(), &divided);
-            let mut divided = words.split(|word| word == BETWEEN).skip(1);
-            for text in texts {
-                let words = divided.next().expect("the words of each text");
-                known.insert((alphabet, (*text).to_owned()), words.to_vec());
-            }
-        }
-    }
-
-    fn words(&self, alphabet: Alphabet, text: &str) -> Vec<String> {
-        let key = (alphabet, text.to_owned());
-        if !self.known.borrow().contains_key(&key) {
-            self.divide(alphabet, &[text]);
-        }
-        self.known.borrow()[&key].clone()
-    }
-
-    fn whole(&self, alphabet: Alphabet, text: &str) -> String {
-        self.words(alphabet, text).concat()
+        });
+        let documents = documents().map(|document| {
+            let count = document.values(field).len();
+            (document.number, values.by_ref().take(count).collect())
+        });
+        documents.collect()
     }
 
     /// Returns the documents in which at least one value of the fields is accepted.
-    fn having(&self, fields: &[&str], accepts: impl Fn(&str) -> bool) -> Numbers {
-        let documents = shown(self.index).filter(|document| {
-            let mut values = fields.iter().flat_map(|field| document.values(field));
-            values.any(|value| accepts(value))
-        });
-        documents.map(|document| document.number).collect()
+    fn having(&self, fields: &[&str], accepts: impl Fn(&Divided) -> bool) -> Numbers {
+        let mut numbers = Numbers::new();
+        for field in fields {
+            let values = self.values(field);
+            let accepted = values
+                .iter()
+                .filter(|(_, values)| values.iter().any(&accepts));
+            numbers.extend(accepted.map(|(number, _)| *number));
+        }
+        numbers
     }
 
     /// Returns the documents that a query finds.
@@ -250,9 +288,8 @@ impl<'i, 'c> Brute<'i, 'c> {
         });
         let fields = fields(near.left.access);
         self.having(fields, |value| {
-            let words = self.words(Alphabet::Words, value);
             let places = |pattern: &Pattern| {
-                let numbered = words.iter().enumerate();
+                let numbered = value.words.iter().enumerate();
                 let found = numbered.filter(|(_, word)| pattern.fits(word));
                 found.map(|(place, _)| place).collect::<Vec<_>>()
             };
@@ -276,12 +313,14 @@ impl<'i, 'c> Brute<'i, 'c> {
     /// Returns the folded values of fields in the order in which the index lists them, each with the number of documents.
     pub(super) fn list(&self, fields: &[&str], within: Option<&Numbers>) -> Vec<(String, usize)> {
         let mut counts: BTreeMap<String, Numbers> = BTreeMap::new();
-        let documents = shown(self.index)
-            .filter(|document| within.is_none_or(|within| within.contains(&document.number)));
-        for document in documents {
-            for value in fields.iter().flat_map(|field| document.values(field)) {
-                let key = self.whole(Alphabet::Key, value);
-                counts.entry(key).or_default().insert(document.number);
+        for field in fields {
+            for (number, values) in self.values(field).iter() {
+                if within.is_none_or(|within| within.contains(number)) {
+                    for value in values {
+                        let key = value.key.clone();
+                        counts.entry(key).or_default().insert(*number);
+                    }
+                }
             }
         }
         counts
@@ -304,14 +343,11 @@ impl<'i, 'c> Brute<'i, 'c> {
             6 => &all() - &self.equal(fields, asked),
             1 | 2 | 4 | 5 => {
                 let bound = self.whole(Alphabet::Key, asked.term.trim());
-                self.having(fields, |value| {
-                    let value = self.whole(Alphabet::Key, value);
-                    match asked.relation {
-                        1 => value < bound,
-                        2 => value <= bound,
-                        4 => value >= bound,
-                        _ => value > bound,
-                    }
+                self.having(fields, |value| match asked.relation {
+                    1 => value.key < bound,
+                    2 => value.key <= bound,
+                    4 => value.key >= bound,
+                    _ => value.key > bound,
                 })
             }
             _ => self.equal(fields, asked),
@@ -326,9 +362,7 @@ impl<'i, 'c> Brute<'i, 'c> {
         if is_first || is_last {
             let words = self.patterns(Alphabet::Whole, asked);
             return self.having(fields, |value| {
-                let whole = self.whole(Alphabet::Whole, value);
-                let found: Vec<&str> = whole.split_whitespace().collect();
-                has_phrase(&found, &words, is_first, is_last)
+                has_phrase(&value.whole, &words, is_first, is_last)
             });
         }
         let words = asked.term.split_whitespace();
@@ -351,9 +385,7 @@ impl<'i, 'c> Brute<'i, 'c> {
 
     fn phrase(&self, fields: &[&str], words: &[Pattern]) -> Numbers {
         self.having(fields, |value| {
-            let found = self.words(Alphabet::Words, value);
-            let found: Vec<&str> = found.iter().map(String::as_str).collect();
-            has_phrase(&found, words, false, false)
+            has_phrase(&value.words, words, false, false)
         })
     }
 

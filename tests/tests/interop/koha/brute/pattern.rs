@@ -87,7 +87,12 @@ fn fits(parts: &[Part], word: &[char]) -> bool {
 
 /// Returns whether the words found in a text contain other words as a phrase. `is_first` and `is_last` require the phrase to be
 /// at the beginning or the end of the text.
-pub(super) fn has_phrase(found: &[&str], words: &[Pattern], is_first: bool, is_last: bool) -> bool {
+pub(super) fn has_phrase(
+    found: &[String],
+    words: &[Pattern],
+    is_first: bool,
+    is_last: bool,
+) -> bool {
     if words.is_empty() || words.len() > found.len() {
         return false;
     }
