@@ -1,16 +1,15 @@
-//! Reads complete files: settings, tables, certificates, databases. Reading always ends: pipes that might never get a
-//! writer are refused, and endless files, such as devices, are read up to a limit.
+//! Reads complete files, such as settings, tables, certificates and databases. Reading always ends: pipes that might never get a writer are
+//! refused, and endless files, such as devices, are read only up to a limit.
 
 use std::fs::{self, File, FileType};
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
-/// Reads a regular file, a device, or the pipe of a shell's process substitution, `<(…)`. The input may have at most
-/// `limit` octets.
+/// Reads a regular file, a device, or the pipe of a shell's process substitution, `<(…)`. The input may be at most `limit` octets long.
 ///
 /// # Errors
-/// Errors from the file system, [`ErrorKind::InvalidInput`] for a folder, a named pipe or a socket, and
-/// [`ErrorKind::FileTooLarge`] for more octets than `limit`.
+/// Errors from the file system, [`ErrorKind::InvalidInput`] for a folder, a named pipe or a socket, and [`ErrorKind::FileTooLarge`] for
+/// input longer than `limit`.
 pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     let metadata = fs::metadata(path)?;
     let kind = metadata.file_type();
@@ -24,10 +23,10 @@ pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     read_all(File::open(path)?, limit)
 }
 
-/// Reads an open source to its end. The source may have at most `limit` octets.
+/// Reads an open source to its end. The source may hold at most `limit` octets.
 ///
 /// # Errors
-/// Errors from the source, and [`ErrorKind::FileTooLarge`] for more octets than `limit`.
+/// Errors from the source, and [`ErrorKind::FileTooLarge`] for a source that holds more.
 pub fn read_all(source: impl Read, limit: u64) -> io::Result<Vec<u8>> {
     let mut octets = Vec::new();
     source
@@ -46,7 +45,7 @@ fn too_large(limit: u64) -> io::Error {
     )
 }
 
-/// Reads a complete file as text. The file may have at most `limit` octets.
+/// Reads a complete file as text. The file may be at most `limit` octets long.
 ///
 /// # Errors
 /// As for [`read`], and [`ErrorKind::InvalidData`] for a file that is not UTF-8.
@@ -72,8 +71,8 @@ pub fn open_regular(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Returns whether reading a file of this type always ends. Reading a device never blocks for ever, and the limit
-/// bounds endless devices.
+/// Returns whether reading a file of this type always ends. This is true of devices, because reading from them never blocks for ever and
+/// the caller's limit bounds endless ones.
 #[cfg(unix)]
 fn is_endable(kind: FileType) -> bool {
     use std::os::unix::fs::FileTypeExt;
@@ -85,8 +84,8 @@ fn is_endable(_: FileType) -> bool {
     false
 }
 
-/// Returns whether the path names a file that is already open, such as the pipe of a shell's `<(…)` or `|`. Such a pipe
-/// has a writer.
+/// Returns whether the path names a file that is already open, such as the pipe of a shell's `<(…)` or `|`. Such a pipe already has a
+/// writer.
 fn is_open_already(path: &Path) -> bool {
     ["/dev/fd", "/proc/self/fd", "/dev/stdin"]
         .iter()
@@ -101,7 +100,7 @@ fn refusal(kind: FileType) -> io::Error {
     io::Error::new(ErrorKind::InvalidInput, words)
 }
 
-/// Returns the name, for messages, of a type of file other than a regular file.
+/// Returns the name, for use in messages, of a type of file that is not a regular file.
 pub(crate) fn name(kind: FileType) -> &'static str {
     if kind.is_dir() {
         return "a folder";

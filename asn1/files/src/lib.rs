@@ -1,8 +1,9 @@
 #![forbid(unsafe_code)]
-//! Code that the client and the server share and that is not part of the protocol: files, times, and octets as
-//! digits.
+//! Code that the client and the server share and that is not part of the protocol. It handles files, times, and octets
+//! written as digits.
 //!
-//! - the root, with the feature `write`: files that appear when they are complete, files that grow, locks, drafts;
+//! - the root, with the feature `write`: files that appear only when they are complete, files that grow, locks and
+//!   drafts;
 //! - [`input`]: reading complete files;
 //! - [`pem`]: the contents of a PEM file, for messages;
 //! - [`moment`]: times as dates and times of day;

@@ -17,15 +17,15 @@ pub struct Moment {
     pub minute: u64,
     /// The second, 0 to 59, or 60 for a leap second.
     pub second: u64,
-    /// The nanoseconds after the full second.
+    /// The nanoseconds since the start of the second.
     pub nanosecond: u32,
 }
 
 const SECONDS_A_DAY: u64 = 86_400;
 /// The number of days in 400 years, after which the calendar repeats.
 const DAYS_AN_ERA: u64 = 146_097;
-/// The number of days from 0000-03-01 to 1970-01-01. Years are counted from March here, so that a leap day is the last
-/// day of a year.
+/// The number of days from 0000-03-01 to 1970-01-01. Years start in March here, so that a leap day is the last day of
+/// its year.
 const DAYS_TO_1970: u64 = 719_468;
 
 impl From<SystemTime> for Moment {

@@ -7,8 +7,8 @@
 //! | [`Growing`] | reports, transcripts, the output of a batch with a report | in place, continued by a later run |
 //!
 //! All three types hold a [`Lock`] on the file while they write it. Devices, pipes and standard output (`/dev/stdout`) are written
-//! directly, without draft and lock. A symbolic link to a file is followed to its target. A symbolic link at the path of a draft or a lock
-//! file is never followed.
+//! directly, without a draft or a lock. A symbolic link to a file is followed to its target. A symbolic link at the path of a draft or a
+//! lock file is never followed.
 
 mod destination;
 mod draft;
@@ -49,7 +49,7 @@ impl Existing {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The file exists, and [`Existing::Refuse`] was given.
+    /// The file exists, and [`Existing::Refuse`] was passed.
     #[error("{} already exists", path.display())]
     Exists {
         /// The path of the existing file.

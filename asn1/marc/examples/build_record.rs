@@ -1,4 +1,4 @@
-//! Builds a new record, as if from the row of a table, and writes it in ISO 2709 and as readable text.
+//! Builds a new record, as if from a row of a table, and writes it in ISO 2709 and as readable text.
 //!
 //! Run it with `cargo run --example build_record`.
 
@@ -10,7 +10,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (number, title, author) = ("b158", "Emma & co. $a1", "Jane Austen");
     let subjects = ["Villages", "Großbritannien"];
 
-    // Values are stored unchanged; in a field given as one line, `$` precedes each subfield code.
+    // Values are stored unchanged; in a field that is passed as one line of text, `$` precedes each subfield code.
     let mut record = MarcRecord::builder()
         .leader("00000nam a2200000 i 4500")
         .control("001", number)

@@ -68,7 +68,7 @@ pub enum Charset {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Options {
-    /// The character set of the octets, even if the record declares another set. `None` means that the set is detected.
+    /// The character set of the octets, even if the record declares a different set. `None` means that the set is detected.
     pub charset: Option<Charset>,
     /// The normal form of decoded text. `None` means NFC for text that is decoded from sets other than UTF-8, and no
     /// change for text in UTF-8.

@@ -1,5 +1,6 @@
-//! Tests every reader and writer with real records: LoC records in two character sets, BnF UNIMARC, GND authorities,
-//! unusual formats. The files are not part of the repository; without them, these tests print a message and pass.
+//! Tests every reader and writer with real records: records of the Library of Congress in two character sets, UNIMARC
+//! records of the BnF, authority records of the GND, and records in unusual formats. The files are not part of the
+//! repository; without them, these tests print a message and pass.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -233,13 +233,12 @@ impl MarcRecord {
         Ok(count)
     }
 
-    /// Adds a field, which may be given as text such as `650 #0 $a Villages.`, after the last field with its tag or, if there is
-    /// none, before the first field with a higher tag.
+    /// Adds a field, which may be passed as text such as `650 #0 $a Villages.`, after the last field with its tag or, if there is none,
+    /// before the first field with a higher tag.
     ///
     /// # Errors
-    /// [`EditError::Line`] for text that is not a field, [`EditError::Separator`] and [`EditError::NotUtf8`] for octets that are
-    /// not valid in the record, and [`EditError::Charset`] for text in UTF-8 if the record is in another set and cannot be
-    /// converted.
+    /// [`EditError::Line`] for text that is not a field, [`EditError::Separator`] and [`EditError::NotUtf8`] for octets that are not valid
+    /// in the record, and [`EditError::Charset`] for text in UTF-8 if the record is in a different set and cannot be converted.
     pub fn insert_ordered<F>(&mut self, field: F) -> Result<(), EditError>
     where
         F: TryInto<Field>,
@@ -269,7 +268,7 @@ impl MarcRecord {
         Ok(what.parse::<Deletion>()?.apply(self))
     }
 
-    /// Starts a new record. It is a MARC 21 monograph in UTF-8, unless the builder is given another leader.
+    /// Starts a new record. It is a MARC 21 monograph in UTF-8, unless the builder sets a different leader.
     pub fn builder() -> RecordBuilder {
         RecordBuilder::default()
     }

@@ -1,5 +1,5 @@
-//! Finds structural faults in a record: in characters, leader positions, lengths, indicators and subfields. The contents of fields are not
-//! checked.
+//! Finds structural faults in the characters, leader positions, lengths, indicators and subfields of a record. The contents of fields are
+//! not checked.
 
 use crate::charset::{Converted, Reason};
 use crate::crosswalk::is_unimarc;

@@ -112,8 +112,8 @@ impl Form {
         }
     }
 
-    /// Appends one record, and returns remarks: the data that the form cannot hold and that is lost, and the leader positions
-    /// whose values differ because the form requires it.
+    /// Appends one record, and returns remarks on the data that is lost because the form cannot hold it, and on the leader positions whose
+    /// values differ because the form requires it.
     ///
     /// # Errors
     /// [`WriteError`], which only [`Form::Marc`] returns. Nothing is appended in that case.

@@ -36,7 +36,7 @@ pub enum Iso2709Error {
     /// There are fewer octets than in a leader.
     #[error("{octets} octets are too few for a leader of 24")]
     TooShort {
-        /// The number of octets given.
+        /// The number of octets passed to the reader.
         octets: usize,
     },
     /// There is no octet 0x1E after the leader. This octet ends the directory and each field.
@@ -125,8 +125,8 @@ pub fn parse_strict(octets: &Bytes) -> Result<MarcRecord, Iso2709Error> {
     }
 }
 
-/// Returns whether the octets are one record with fields that [`parse`] reads without loss, because leader and directory account
-/// for all octets. This takes less time than [`parse`]. The result may be `false` even for a record that [`parse`] reads without
+/// Returns whether the octets are a single record that has fields and that [`parse`] reads without loss, because its leader and directory
+/// account for all octets. This takes less time than [`parse`]. The result may be `false` even for a record that [`parse`] reads without
 /// loss.
 pub fn is_whole(octets: &[u8]) -> bool {
     let Some(leader) = octets.first_chunk().map(|leader| Leader(*leader)) else {
@@ -144,8 +144,8 @@ pub fn is_whole(octets: &[u8]) -> bool {
 /// one (`4500`).
 ///
 /// # Errors
-/// Fails if the record has a field of more than [`MAX_FIELD`] octets, has more than [`MAX_RECORD`] octets, or contains a
-/// separator that would split it. Write such a record in another form.
+/// Fails if the record has a field of more than [`MAX_FIELD`] octets, has more than [`MAX_RECORD`] octets, or contains a separator that
+/// would split it. Write such a record in a different form.
 pub fn encode(record: &MarcRecord) -> Result<Vec<u8>, Iso2709Error> {
     let mut octets = Vec::new();
     append(record, &mut octets)?;

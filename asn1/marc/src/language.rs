@@ -4,8 +4,8 @@
 /// The codes in alphabetical order with their names, from the MARC Code List for Languages.
 const NAMES: &str = include_str!("language/names.txt");
 
-/// Names and further codes of frequently catalogued languages, each with the MARC code. The further codes are those of
-/// ISO 639-1 and the terminological codes of ISO 639-2.
+/// Names and additional codes of frequently catalogued languages, each with the MARC code. The additional codes are
+/// those of ISO 639-1 and the terminological codes of ISO 639-2.
 const OTHERS: [(&str, &str); 61] = [
     ("ar", "ara"),
     ("arabic", "ara"),

@@ -85,7 +85,7 @@ pub enum MarcJsonError {
 /// members of a data field are ignored. ISO 2709 separators in text cannot be kept; U+FFFD replaces them.
 ///
 /// # Errors
-/// [`MarcJsonError`] for text that is not JSON (or nested deeper than 128 levels) and for JSON of another shape.
+/// [`MarcJsonError`] for text that is not JSON (or nested deeper than 128 levels) and for JSON of a different shape.
 pub fn from_json(text: &str) -> Result<MarcRecord, MarcJsonError> {
     of_json(serde_json::from_str(text)?)
 }

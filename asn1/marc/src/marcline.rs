@@ -107,7 +107,7 @@ pub fn from_lines(
     Ok(record)
 }
 
-/// Parses the lines of one record. Subfield codes have the given length or, by default, the length in the leader.
+/// Parses the lines of one record. Subfield codes are `code_length` characters long; if it is `None`, they have the length in the leader.
 fn read_lines(
     lines: &[u8],
     first_line: usize,

@@ -1,4 +1,4 @@
-//! Sorts records by keys such as `title`, `author`, `-year`, `001`, `852$h`.
+//! Sorts records by keys such as `title`, `author`, `-year`, `001` or `852$h`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,9 +13,9 @@ use crate::table::{Content, RowOrigin, TableRow, content};
 /// Keys for sorting records, the most important first. Each key is the name of a table column; `-` before it means
 /// descending order.
 ///
-/// Records are compared by the first value of each key. Text is compared character by character. Case, diacritics and
-/// punctuation are ignored, as are non-filing words, which an indicator or non-filing marks show. Numbers are compared
-/// by value, and sort before text. Records without a value come last, in ascending and in descending order.
+/// Records are compared by the first value of each key. Text is compared character by character. Case, diacritics and punctuation are
+/// ignored, as are non-filing words, which are identified by an indicator or by non-filing marks. Numbers are compared by value, and sort
+/// before text. Records without a value come last, in ascending and in descending order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SortKeys(Vec<SortKey>);
 
@@ -238,7 +238,7 @@ mod tests {
         mrk::parse_all(&text).expect("a record").remove(0)
     }
 
-    /// Checks that the records, each given as its fields, are in this order when sorted by the keys.
+    /// Checks that the records, each written as its fields, are in this order after they are sorted by the keys.
     fn check(keys: &str, in_order: &[&str]) {
         let parsed: SortKeys = keys.parse().expect("keys");
         assert_eq!(parsed.to_string(), keys);

@@ -1,5 +1,5 @@
-//! Parts of records, and conditions on them, which select records from a file: `852`, `!880`, `245$a:war`,
-//! `008/35-37=eng`, `650^2=2`, `year>1990`.
+//! Parts of records, and conditions on parts, by which records are selected from a file: `852`, `!880`, `245$a:war`, `008/35-37=eng`,
+//! `650^2=2`, `year>1990`.
 
 use std::fmt;
 use std::str::FromStr;

@@ -152,8 +152,9 @@ pub fn lccn(text: &str) -> Option<String> {
     is_one.then_some(normalised)
 }
 
-/// Returns the number in an OCLC control number as records and people write it: `(OCoLC)ocm00012345`, `ocn123456789`,
-/// `on1234567890`, `OCLC 12345`, or its URL at WorldCat. Leading zeros are removed. Returns `None` for any other text.
+/// Returns the number from an OCLC control number in any form in which records and people write it:
+/// `(OCoLC)ocm00012345`, `ocn123456789`, `on1234567890`, `OCLC 12345`, or its URL at WorldCat. Leading zeros are
+/// removed. Returns `None` for any other text.
 pub fn oclc_number(text: &str) -> Option<&str> {
     let text = text.trim();
     let labels = ["(ocolc)", "oclc"].iter();

@@ -80,8 +80,8 @@ pub fn marcxml_record(document: &[u8]) -> Option<InputRecord> {
 pub struct InputRecord {
     /// The number of the record in the input, counted from 1; damaged records are counted too.
     pub number: u64,
-    /// The offset of the record in the input, in octets. For XML in another encoding, it is an offset in the text
-    /// converted to UTF-8.
+    /// The offset of the record in the input, in octets. For XML in an encoding other than UTF-8, it is an offset in the text converted to
+    /// UTF-8.
     pub offset: u64,
     /// The record, or the reason why it cannot be read.
     pub record: Result<MarcRecord, String>,

@@ -116,7 +116,7 @@ pub(crate) enum Content {
     /// A field by its tag. The text has the codes of the subfields to show in a data field; if it is empty, every
     /// subfield whose code is a letter is shown.
     Field(Tag, String),
-    /// A range of characters in the leader (`None`) or a control field, given by its first and last position.
+    /// A range of characters in the leader (`None`) or a control field, described by its first and last positions.
     Positions(Option<Tag>, usize, usize),
 }
 

@@ -1,6 +1,5 @@
-//! Shows octets as text without loss, and converts the text back: records need not be UTF-8, but people must be able
-//! to see all of their octets. Listings and messages show each octet that is not UTF-8 as `\xNN`; forms that programs
-//! read have the text unchanged.
+//! Shows octets as text without loss, and converts the text back: records need not be UTF-8, but people must be able to see all of their
+//! octets. Listings and messages show each octet that is not UTF-8 as `\xNN`; forms that programs read contain the text unchanged.
 
 use std::borrow::Cow;
 
@@ -19,7 +18,7 @@ pub fn text_lossless(octets: &[u8]) -> Cow<'_, str> {
 }
 
 /// Returns the text with a replacement for each ISO 2709 separator (U+001D to U+001F). ISO 2709 cannot hold them as text, although they are
-/// plain characters in forms with another structure. Returns `None` if there are no separators.
+/// plain characters in forms with a different structure. Returns `None` if there are no separators.
 pub(crate) fn without_separators(text: &str, stand_in: &str) -> Option<String> {
     // `fold` does not exit early, so the compiler can vectorise the loop.
     let found = text

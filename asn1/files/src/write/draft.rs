@@ -9,7 +9,7 @@ use tempfile::TempPath;
 
 use super::{Error, Existing, folder, sync_folder};
 
-/// The maximum number of kept drafts of a file. A further draft replaces the oldest.
+/// The maximum number of kept drafts of a file. Once there are so many, a new draft replaces the oldest.
 const MAX_PARTS: u32 = 100;
 
 /// A newly created file that will replace another file when it is complete. It is removed on drop, unless it has
@@ -23,8 +23,8 @@ pub struct Draft {
 
 impl Draft {
     /// Creates a draft that is useful even if it is never finished. Its name is `NAME.part`, or `NAME.part.2` and so on
-    /// up to 100 if earlier drafts exist. If there are 100 drafts, the oldest is replaced. `target` is a path without
-    /// links.
+    /// up to 100 if earlier drafts exist. If there are 100 drafts, the oldest is replaced. `target` is a path in which
+    /// all links have been resolved.
     ///
     /// # Errors
     /// Fails if the file cannot be created.

@@ -79,7 +79,7 @@ impl Lock {
         Ok(lock)
     }
 
-    /// Returns the path of the locked file, without links.
+    /// Returns the path of the locked file, with all links resolved.
     pub fn target(&self) -> &Path {
         &self.target
     }

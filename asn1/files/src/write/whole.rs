@@ -31,8 +31,8 @@ impl Whole {
         Reserved::take(path, existing)?.begin()
     }
 
-    /// Truncates what has been written so far to a length in octets. Writing continues there. Does nothing for a
-    /// stream.
+    /// Truncates what has been written so far to a length in octets. Writing continues at the new end. Does nothing for
+    /// a stream.
     ///
     /// # Errors
     /// Errors from the operating system.

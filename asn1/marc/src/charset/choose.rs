@@ -24,7 +24,7 @@ pub struct Choice {
 pub enum Reason {
     /// The caller named the character set.
     Named,
-    /// Some octets are above 0x7F, and every field is valid UTF-8, which text in another set hardly ever is.
+    /// Some octets are above 0x7F, and every field is valid UTF-8. Text in any other set is hardly ever valid UTF-8.
     ValidUtf8,
     /// MARC 21 leader position 9 declares the set: `a` for UTF-8, blank for MARC-8.
     Leader,
@@ -88,7 +88,7 @@ pub fn choose(record: &MarcRecord, named: Option<Charset>) -> Choice {
     }
 }
 
-/// The character sets declared in a UNIMARC record: in 100 $a, the general processing data.
+/// The character sets that a UNIMARC record declares in 100 $a, which contains the general processing data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct UnimarcSets {
     /// The index of field 100 in the record.
@@ -130,7 +130,7 @@ pub(crate) fn unimarc_sets(record: &MarcRecord) -> Option<UnimarcSets> {
     })
 }
 
-/// The minimum length in octets of 100 $a in a bibliographic record that is recognised as UNIMARC.
+/// The minimum length in octets that 100 $a must have for a bibliographic record to be recognised as UNIMARC.
 const SHORTEST: usize = 17;
 const BIBLIOGRAPHIC_POSITION: usize = 26;
 const AUTHORITY_POSITION: usize = 13;

@@ -1,5 +1,6 @@
-//! Splits text into characters with their combining marks, for the library sets. A precomposed character that a set has (ơ, й)
-//! is written unchanged. Any other character is decomposed canonically (Unicode §3.7), or replaced if the set lacks its parts.
+//! Splits text into characters with their combining marks, so that it can be encoded in the library sets. A precomposed character that a
+//! set has (ơ, й) is written unchanged. Any other character is decomposed canonically (Unicode §3.7), or replaced if the set lacks its
+//! parts.
 
 use unicode_normalization::char::{canonical_combining_class, compose, decompose_canonical};
 

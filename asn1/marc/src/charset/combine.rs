@@ -1,5 +1,5 @@
-//! Combining marks: library sets put them before their character, and Unicode puts them after it (MARC 21 Specifications, Character Sets;
-//! ISO 5426 §5). The two halves of a ligature or double tilde become one Unicode double mark.
+//! Combining marks. Library character sets put them before the base character (MARC 21 Specifications, Character Sets; ISO 5426 §5);
+//! Unicode puts them after it. The two halves of a ligature or double tilde become one Unicode double mark.
 
 use std::borrow::Cow;
 
@@ -16,7 +16,7 @@ pub(super) const LIGATURE: char = '\u{361}';
 /// Unicode's double mark for a tilde over two characters.
 pub(super) const DOUBLE_TILDE: char = '\u{360}';
 
-/// The base that is given to marks at the end of the text, where no character follows them (Unicode §7.9).
+/// The base character for marks at the end of the text, where no character follows them (Unicode §7.9).
 pub(super) const BLANK_BASE: char = '\u{A0}';
 
 /// Builds text from characters whose combining marks come before them.

@@ -1,6 +1,6 @@
 //! The danMARC2 character set (defined by DBC; compatible with yaz-iconv): ISO 8859-1 with escapes that begin with `@`.
-//! Marks precede their character. A circumflex, for example, is `@0302` in `danmarc`, and the spacing character `^` in
-//! `danmarc2`.
+//! Combining marks precede their base character. A circumflex, for example, is `@0302` in `danmarc`, and the spacing
+//! character `^` in `danmarc2`.
 
 use unicode_normalization::char::compose;
 
@@ -32,8 +32,8 @@ const SPACING: [(char, char); 12] = [
 /// The octet of the currency sign. It stands for the same character with and without `@`.
 const CURRENCY: u8 = 0xA4;
 
-/// The escapes with one octet after `@`, each with its character: that of the octet itself, or a letter that ISO 8859-1
-/// lacks.
+/// The escapes with one octet after `@`, each with the character that it represents: the same character as the octet
+/// alone, or a letter that ISO 8859-1 lacks.
 const SHORT: [(u8, char); 5] = [
     (b'@', '@'),
     (b'*', '*'),

@@ -12,8 +12,8 @@ pub(crate) fn declares_utf8(record: &MarcRecord) -> bool {
     }
 }
 
-/// Returns a message if fields are in UTF-8 but the record declares another set. Text in another set is hardly ever valid UTF-8. If only
-/// some of the fields are valid UTF-8, a message is returned only if all others are valid in the declared set.
+/// Returns a message if fields are in UTF-8 but the record declares a different set. Text in any other set is hardly ever valid UTF-8. If
+/// only some of the fields are valid UTF-8, a message is returned only if all others are valid in the declared set.
 pub(crate) fn undeclared_utf8(record: &MarcRecord) -> Option<String> {
     if declares_utf8(record) {
         return None;

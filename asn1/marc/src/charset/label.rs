@@ -50,8 +50,8 @@ static OTHERS: [&Encoding; 35] = [
     EUC_KR,
 ];
 
-/// Further names, in the form returned by `squeeze`: those of the sets that are implemented here, and short names that
-/// the Encoding Standard lacks.
+/// Additional names, in the form returned by `squeeze`: those of the sets that are implemented here, and short names that the Encoding
+/// Standard lacks.
 static NAMES: &[(&str, Charset)] = &[
     ("utf8", Charset::Utf8),
     ("unicode", Charset::Utf8),

@@ -1,5 +1,6 @@
-//! Converts MARC-8 to text (MARC 21 Specifications, Character Sets: MARC-8 Encoding Environment; ISO 2022): two working sets,
-//! escape sequences that change them, and marks before their character. Each data element starts in ASCII and ANSEL.
+//! Converts MARC-8 to text (MARC 21 Specifications, Character Sets: MARC-8 Encoding Environment; ISO 2022). MARC-8 has two working sets,
+//! which escape sequences change, and puts combining marks before their base character. Each data element starts with the sets ASCII and
+//! ANSEL.
 
 mod eacc;
 mod eacc_table;
@@ -204,8 +205,8 @@ impl Decoder<'_> {
         length
     }
 
-    /// Carries out an escape sequence. Technique 1 uses one octet, for Greek symbols, subscripts and superscripts; technique 2 is that of
-    /// ISO 2022.
+    /// Carries out an escape sequence. In technique 1, one octet after ESC selects Greek symbols, subscripts or superscripts; technique 2
+    /// follows ISO 2022.
     fn escape(&mut self, rest: &[u8], offset: usize) -> usize {
         if let Some(control) = seven_bit_control(ESCAPE, rest.get(1..).unwrap_or_default()) {
             self.composer.base(control);

@@ -14,7 +14,7 @@ use crate::MarcRecord;
 use crate::SUBFIELD_DELIMITER;
 use crate::Tag;
 
-/// A record in another character set.
+/// A record that was converted to another character set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Converted {

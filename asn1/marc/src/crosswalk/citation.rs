@@ -12,7 +12,7 @@ use crate::text::composed;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Citation {
-    /// The title on one line, without the statement of responsibility (245, in UNIMARC 200).
+    /// The title on one line, without the statement of responsibility (245; in UNIMARC 200).
     pub title: Option<String>,
     /// The main entry (100, 110 or 111; in UNIMARC 700, 710 or 720).
     pub author: Option<String>,
@@ -138,14 +138,14 @@ fn texts(record: &MarcRecord, tag: &str) -> impl Iterator<Item = String> {
     fields.map(|subfield| clean(subfield.data))
 }
 
-/// Returns the numbers in text in their normal forms. A number with a wrong check digit is reduced to its digits.
+/// Returns the normal form of each number in the text. A number with a wrong check digit is reduced to its digits.
 fn normals(kind: NumberKind, text: &str) -> Vec<String> {
     let found = numbers(kind, text).into_iter();
     found.map(|number| number.normal).collect()
 }
 
-/// Returns the numbers in text as they are shown: valid numbers in their normal form, others as written. If no number
-/// is recognised, the text is returned without its qualifier.
+/// Returns the numbers in the text as they are to be shown: valid numbers in their normal form, others as written. If
+/// no number is recognised, the text is returned without its qualifier.
 fn shown(kind: NumberKind, text: &str) -> Vec<String> {
     let found: Vec<String> = numbers(kind, text)
         .into_iter()

@@ -312,14 +312,14 @@ impl Description {
 
     fn origin(&mut self, origin: &Element) {
         let dates = ["dateIssued", "copyrightDate", "dateCreated", "dateOther"];
-        // Dates as printed come before coded dates.
+        // Prefer dates as printed to coded dates.
         let dates = dates.into_iter().flat_map(|name| {
             let is_coded = |date: &&Element| !date.attribute("encoding").is_empty();
             let printed = origin.all(name).filter(move |date| !is_coded(date));
             printed.chain(origin.all(name).filter(is_coded))
         });
         let date = dates.map(Element::words).find(|date| !date.is_empty());
-        // MARC 21 has this year in 008/07-10.
+        // In MARC 21, this year belongs in 008/07-10.
         let mut coded = origin.all("dateIssued");
         let coded = coded.find(|date| date.attribute("encoding") == "marc");
         if let Some(year) = coded.map(Element::words).filter(|year| year.len() == 4)

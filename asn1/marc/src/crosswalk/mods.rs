@@ -119,7 +119,7 @@ fn identifier(text: &mut String, value: &str) {
     text.push_str("</identifier>\n");
 }
 
-/// Writes a value within nested elements, whose names are given from the outermost to the innermost.
+/// Writes a value within nested elements. `names` lists them from the outermost to the innermost.
 fn put(text: &mut String, names: &[&str], value: &str) {
     for name in names {
         text.push_str(&format!("<{name}>"));

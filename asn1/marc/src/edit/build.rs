@@ -36,7 +36,7 @@ impl Field {
     /// "pg158")`.
     ///
     /// # Errors
-    /// [`EditError`] for a wrong tag, the tag of a data field, and control characters.
+    /// [`EditError`] for an invalid tag, the tag of a data field, and control characters.
     pub fn try_control(tag: &str, value: &str) -> Result<Self, EditError> {
         let tag = Tag::try_from(tag)?;
         field::check_text(tag, None, value)?;
@@ -51,7 +51,7 @@ impl Field {
     /// Austen.")])`.
     ///
     /// # Errors
-    /// [`EditError`] for a wrong tag, the tag of a control field, a number of indicators other than two, codes that are not one
+    /// [`EditError`] for an invalid tag, the tag of a control field, a number of indicators other than two, codes that are not a single
     /// character, control characters, and a field without subfields.
     pub fn try_data<C, V>(
         tag: &str,
@@ -72,8 +72,8 @@ impl Field {
     }
 }
 
-/// A builder for a record, created by [`MarcRecord::builder`]. Fields are added in the order in which they are given.
-/// If any of them is invalid, [`build`](RecordBuilder::build) fails with the first error.
+/// A builder for a record, created by [`MarcRecord::builder`]. Fields are added in the order of the calls. If any of them is invalid,
+/// [`build`](RecordBuilder::build) fails with the first error.
 #[derive(Clone, Debug)]
 #[must_use = "a builder makes a record by `build`"]
 pub struct RecordBuilder(Result<MarcRecord, EditError>);
@@ -85,7 +85,7 @@ impl Default for RecordBuilder {
 }
 
 impl RecordBuilder {
-    /// Sets the leader as [`MarcRecord::set_leader`] does. It may be given as text (`00000cam a2200000 i 4500`). Lengths are computed when
+    /// Sets the leader as [`MarcRecord::set_leader`] does. It may be passed as text (`00000cam a2200000 i 4500`). Lengths are computed when
     /// the record is written.
     pub fn leader<L>(self, leader: L) -> Self
     where
@@ -117,7 +117,7 @@ impl RecordBuilder {
         self.field_of(|| Field::try_data(tag, indicators, subfields))
     }
 
-    /// Adds a field, which may be given as text in the form that people type: `650 #0 $a Villages.`
+    /// Adds a field, which may be passed as text in the form that people type: `650 #0 $a Villages.`
     pub fn field<F>(self, field: F) -> Self
     where
         F: TryInto<Field>,
@@ -129,7 +129,7 @@ impl RecordBuilder {
     /// Returns the record. If its text has characters other than ASCII, the record declares that it is in UTF-8.
     ///
     /// # Errors
-    /// The [`EditError`] for the first fault in the leader and the fields, in the order in which they were given.
+    /// The [`EditError`] for the first fault in the leader and the fields, in the order in which they were passed.
     pub fn build(self) -> Result<MarcRecord, EditError> {
         let mut record = self.0?;
         if record.fields.iter().any(|field| !field.body.is_ascii()) {

@@ -49,7 +49,7 @@ impl<'a> FieldMut<'a> {
     /// Replaces the data of the first subfield with this code. If there is no such subfield, adds one at the end.
     ///
     /// # Errors
-    /// [`EditError`] for a control field, a wrong code, a control character, and a record that cannot hold the text.
+    /// [`EditError`] for a control field, an invalid code, a control character, and a record that cannot hold the text.
     pub fn set(&mut self, code: &str, text: &str) -> Result<&mut Self, EditError> {
         self.check_subfield(code, text)?;
         self.take_characters_of(text.as_bytes())?;
@@ -216,7 +216,7 @@ impl<'a> FieldMut<'a> {
 /// The number of indicators in MARC 21 and UNIMARC.
 pub(super) const USUAL_INDICATORS: usize = 2;
 
-/// Returns the body of a data field: its indicators and subfields, which are checked.
+/// Checks the indicators and subfields of a data field, and returns its body.
 pub(super) fn body_of<C, V>(
     tag: Tag,
     indicators: &[u8],
@@ -258,7 +258,7 @@ pub(super) fn check_indicators(indicators: &str, count: usize) -> Result<(), Edi
 }
 
 /// Returns whether a subfield can be written with this code: a printable ASCII character other than a blank (MARC 21), or one of the
-/// danMARC2 letters. Any other letter has several octets, of which other programs take the first for the code.
+/// danMARC2 letters. Any other letter has several octets, and other programs take the first of them for the code.
 pub fn is_code(code: &str) -> bool {
     let is_one = |letter: char| letter.is_ascii_graphic() || "æøå".contains(letter);
     !code.is_empty() && code.chars().all(is_one)

@@ -21,9 +21,9 @@ impl FromStr for Field {
     /// Parses a field in the form that people type: `245 10 $a Emma / $c Jane Austen.`, `852 __ $a Main library $b Annex`,
     /// `650 #0$aWar.`, `=650  \0$aWar.`, `003 DE-1`.
     ///
-    /// A blank indicator is written `#`, `_`, a backslash or a space; if no indicators are given, both are blank. A dollar sign
-    /// before a lower-case letter or a digit begins a subfield; `{dollar}` is a dollar sign in text. Spaces around values are
-    /// ignored. Text from other sources may contain dollar signs; [`Field::try_data`] does not interpret them.
+    /// A blank indicator is written as `#`, `_`, a backslash or a space; if there are no indicators, both are blank. A dollar sign before a
+    /// lower-case letter or a digit begins a subfield; `{dollar}` is a dollar sign in text. Spaces around values are ignored. Text from
+    /// other sources may contain dollar signs; [`Field::try_data`] does not interpret them.
     ///
     /// # Errors
     /// [`FieldError`] for text that is not a field, control characters and empty values.

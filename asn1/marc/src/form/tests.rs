@@ -1,4 +1,5 @@
-//! Tests for the remarks that each form returns: unchanged text, a leader of 24 characters, and separators in text.
+//! Tests for each form and its remarks: text is written unchanged, the leader has 24 characters, and separators in text
+//! are reported.
 
 use super::*;
 use crate::charset::{Options, to_utf8};

@@ -431,7 +431,8 @@ fn extent<'a>(
         repairs.push(RepairKind::DirectoryTerminatorMissing.at(offset));
         (listed, offset + gap)
     };
-    // If the first field ends where its entry says, the terminator was overwritten by one octet (gap 1) or is missing (gap 0).
+    // If the first field ends where its entry says, the terminator of the directory was overwritten by another octet (gap 1) or is missing
+    // (gap 0).
     for listed in announced.into_iter().chain([listed]) {
         for gap in [1, 0] {
             if map.first_field_fits(listed, gap, whole.1) {
@@ -441,7 +442,8 @@ fn extent<'a>(
     }
     match announced {
         Some(listed) => without_terminator(listed, 1),
-        // The entries are damaged, not the terminator: more entries follow, a field does not fit, or the base address is correct.
+        // The entries rather than the terminator are damaged if readable entries follow, fewer octets than an entry remain, or the base
+        // address is correct.
         None if more || after.len() < map.entry() || stated == Some(whole.1) => whole,
         None => without_terminator(listed, 0),
     }

@@ -63,7 +63,7 @@ pub enum RepairKind {
         /// The number of octets left out.
         count: usize,
     },
-    /// An entry does not point to a field; its tag is given to the next field without an entry.
+    /// An entry does not point to a field; its tag is assigned to the next field without an entry.
     #[error("directory entry {tag} does not point to a field")]
     DirectoryEntry {
         /// The tag of the entry.
@@ -109,8 +109,8 @@ impl RepairKind {
         }
     }
 
-    /// Returns whether fields were guessed: tags were given to the fields in order, or a field ends without a
-    /// terminator. If octets are missing within a record, such a repair may be the only sign of the loss.
+    /// Returns whether fields were guessed: tags were assigned to the fields in order, or a field ends without a terminator. If octets are
+    /// missing within a record, such a repair may be the only sign of the loss.
     pub fn is_guess(&self) -> bool {
         matches!(
             self,

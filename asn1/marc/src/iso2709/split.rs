@@ -77,8 +77,8 @@ pub(crate) const BYTE_ORDER_MARK: &[u8] = "\u{FEFF}".as_bytes();
 /// The number of octets, counted from a leader, that suffice to decide whether a record begins with this leader.
 pub(crate) const LOOK_AHEAD: usize = MAX_RECORD + 64;
 
-/// Returns the length of the first record, including its terminator if it has one; `None` if the record does not end.
-/// If the input is not `complete`, only that part of it is searched in which further octets cannot change the answer.
+/// Returns the length of the first record, including its terminator if it has one; `None` if the record does not end. If the input is not
+/// `complete`, only the part of it is searched in which the octets that follow cannot change the answer.
 ///
 /// A record whose leader, directory and terminators agree ends where its leader says. Any other record ends at its terminator,
 /// or where the leader of another record shows that the terminator is missing (ISO 2709 §4.3, §4.7).
@@ -225,7 +225,7 @@ mod tests {
         check(&format!("{odd}{B}"), &[odd, B]);
     }
 
-    /// A record with 001 and 245 in 77 octets.
+    /// A record of 77 octets, with the fields 001 and 245.
     const WHOLE: &str = "00077nam a2200049   4500001000700000245002000007\x1E\
                          pg1342\x1E10\x1FaEmma /\x1FcAusten.\x1E\x1D";
 
@@ -249,7 +249,7 @@ mod tests {
 
     #[test]
     fn audit_a5_data_that_looks_like_a_record_is_not_split() {
-        // The subfield holds a leader and a directory, and the field terminator ends them as it would end a directory.
+        // The subfield holds a leader and a directory, and the field terminator that follows looks like the end of this directory.
         let text = "00077nam a2200049   4500001000700000245002000007";
         let field = format!("  \x1Fa{text}\x1E");
         let (total, length) = (37 + field.len() + 1, field.len());

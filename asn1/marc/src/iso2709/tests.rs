@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::record::Field;
 
-/// A record with 001 and 245 in 77 octets: base address 49, fields at 49 and 56.
+/// A record of 77 octets, with the fields 001 and 245. The base address is 49, and the fields are at 49 and 56.
 const SOUND: &str = "00077nam a2200049   4500001000700000245002000007\x1E\
                      pg1342\x1E10\x1FaEmma /\x1FcAusten.\x1E\x1D";
 

@@ -214,7 +214,7 @@ fn audit_r_l11_records_are_deserialized_as_from_json_reads_them() {
     let larger: BTreeMap<String, Vec<Option<MarcRecord>>> =
         serde_json::from_str(&larger).expect("records");
     assert_eq!(larger["x"], [Some(record), None]);
-    // Repeated names, separators and invalid values give the same result in both ways of reading.
+    // Repeated names, separators and invalid values give the same result from `from_json` and from `Deserialize`.
     for fields in [
         r#"[{"001":"A","001":"B"},{"245":{"subfields":[{"a":"A","a":"B"}],"ind2":"4","odd":null}}]"#,
         r#"[{"001":"A\u001fB"}]"#,

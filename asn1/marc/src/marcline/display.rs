@@ -1,12 +1,13 @@
-//! Reads MARC in the form in which catalogues display it, for records that people copy from there: `LEADER`, `LDR` or `000` before the
-//! leader, then a tag on each line, indicators with `_` or `#` for a blank, and subfields after `|a`, `‡a` or `$a`, the first often without
-//! `|a`.
+//! Reads MARC in the form in which catalogues display it, for records that people copy from a catalogue. The leader follows `LEADER`, `LDR`
+//! or `000`. Each field is on a line that begins with its tag. A blank indicator is shown as `_` or `#`. Subfields begin with `|a`, `‡a` or
+//! `$a`, but the first often lacks this mark and code.
 
 use bytes::{BufMut, BytesMut};
 
 use crate::record::{Field, Leader, SUBFIELD_DELIMITER, Tag, number};
 
-/// Returns the leader on a line that begins with its name, without that name; `None` for any other line.
+/// If a line begins with a name of the leader (`LEADER`, `LDR` or `000`), returns the leader, which follows the name. Returns `None` for
+/// any other line.
 pub(super) fn leader(line: &[u8]) -> Option<Vec<u8>> {
     const NAMES: [&[u8]; 3] = [b"LEADER ", b"LDR ", b"000 "];
     let named = NAMES.iter().find_map(|name| line.strip_prefix(*name))?;
@@ -96,7 +97,8 @@ fn subfield<'a>(text: &'a [u8], mark: &[u8]) -> Option<(usize, u8, &'a [u8])> {
     }
 }
 
-/// Returns whether a digit is a code: in prices such as `$5.00`, it is followed by more digits or a point.
+/// Returns whether `code` is a digit that is a subfield code. In prices such as `$5.00`, the digit is followed by more digits or a point,
+/// and is not a code.
 fn is_number_code(code: u8, after: &[u8]) -> bool {
     let in_price = |octet: &u8| octet.is_ascii_digit() || matches!(octet, b'.' | b',');
     code.is_ascii_digit() && !after.first().is_some_and(in_price)

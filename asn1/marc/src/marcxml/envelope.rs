@@ -34,7 +34,7 @@ pub(crate) fn packed(text: &str) -> Option<String> {
     packed.trim_start().starts_with('<').then_some(packed)
 }
 
-/// Returns whether a `record` has the header of a deleted record, which has no further contents (OAI-PMH 2.0 §2.5.1).
+/// Returns whether a `record` has the header of a deleted record, which has no other contents (OAI-PMH 2.0 §2.5.1).
 pub(crate) fn is_deleted(text: &str) -> bool {
     let mut reader = Reader::from_str(text);
     while let Ok(event) = reader.read_event() {

@@ -20,9 +20,9 @@ pub const COLLECTION_END: &str = "</collection>\n";
 
 /// Writes one record as a complete document: a `record` element that declares its namespace.
 ///
-/// Octets that are not UTF-8, and control characters, which XML 1.0 cannot hold, become U+FFFD. The leader has the characters
-/// that the schema allows, control fields come before data fields, and a data field has two indicators: missing indicators become
-/// blanks, and further ones are left out. Text outside subfields becomes a first subfield with an empty code.
+/// Octets that are not UTF-8, and control characters, which XML 1.0 cannot hold, become U+FFFD. The leader has the characters that the
+/// schema allows, control fields come before data fields, and a data field has two indicators: missing indicators become blanks, and
+/// additional ones are left out. Text outside subfields becomes a first subfield with an empty code.
 pub fn to_xml(record: &MarcRecord) -> XmlText {
     let begin = format!("<record xmlns=\"{NAMESPACE}\">");
     element(record, &begin, Dialect::Slim)

@@ -1,5 +1,5 @@
 //! Finds numbers in text as catalogues, publishers and people write them: `ISBN 0-306-40615-2 (pbk.) : $9.95`,
-//! `urn:isbn:0306406152`, `(OCoLC)ocm00012345`, several after `;` or a space.
+//! `urn:isbn:0306406152`, `(OCoLC)ocm00012345`. The text may contain several numbers, separated by `;` or by spaces.
 
 use super::{Isbn, Issn, check_digits, lccn, oclc_number};
 

@@ -110,7 +110,8 @@ fn damage(form: InputForm, written: &mut Vec<u8>, random: &mut Random) -> bool {
         InputForm::Marc => kind <= 3,
         // A record that is cut off within its first tag or name is not recognised as a record, so its damage is not reported.
         InputForm::MarcXml | InputForm::Json => kind <= 1,
-        // A line that lost its end is noticed only if the next record follows on the same line.
+        // In line-based forms, a reader can detect the truncation only if the line end is lost too, so that the next record follows on the
+        // same line.
         _ => kind <= 1 && !is_line_kept,
     }
 }

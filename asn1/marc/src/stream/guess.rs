@@ -100,7 +100,7 @@ fn is_display(text: &[u8]) -> bool {
     line.is_some_and(marcline::begins_display)
 }
 
-/// Returns the byte order of UTF-16, detected by its byte order mark or by the NULs of two ASCII characters.
+/// Returns the byte order of UTF-16, detected by its byte order mark or by the NULs in two ASCII characters.
 pub(super) fn utf16(octets: &[u8]) -> Option<&'static Encoding> {
     match octets {
         [0xFF, 0xFE, ..] => Some(UTF_16LE),

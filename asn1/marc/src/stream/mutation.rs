@@ -61,7 +61,7 @@ fn survives(input: InputForm, output: Form, samples: &[Vec<u8>], random: &mut Ra
         "{}",
         document.escape_ascii()
     );
-    // A mutation that opens a comment or CDATA may hide the records up to a later closing; no other mutation may hide a record.
+    // A mutation that opens a comment or CDATA may hide the records up to where something closes it; no other mutation may hide a record.
     let swallowing = [&b"<!--"[..], b"<![CDATA[", b"<?", b"<!DOCTYPE"];
     let mutated = document.get(output.begin().len()..).unwrap_or_default();
     if !swallowing

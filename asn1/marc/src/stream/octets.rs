@@ -9,8 +9,8 @@ use bytes::{Bytes, BytesMut};
 use crate::record::MarcRecord;
 use crate::remarks::Remarks;
 
-/// The code point of the character that represents octet 0. Octets from 0x80 up, which are not UTF-8, are represented
-/// by the characters at this code point plus their value.
+/// The code point of the character that represents octet 0. An octet that is not valid UTF-8, which is always 0x80 or above, is represented
+/// by the character at this code point plus the value of the octet.
 const BASE: u32 = 0x10_FF00;
 /// The octets with which each of these characters begins in UTF-8.
 const BEGIN: [u8; 2] = [0xF4, 0x8F];

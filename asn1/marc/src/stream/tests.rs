@@ -415,7 +415,8 @@ fn a_truncated_document_is_reported() {
         ("[WHOLE,WHOLE]\n", &["x", "x"]),
         ("[]", &[]),
         ("[WHOLE][WHOLE]", &["x", "x"]),
-        // If the last record is reported, the missing bracket is not. Records without brackets are not an array.
+        // If damage to the last record is reported, the missing bracket is not reported as well. Without an opening
+        // bracket, the records are not an array.
         (
             "[WHOLE,{\"leader\":\"x\"",
             &["x", "!the record does not end"],

@@ -108,7 +108,8 @@ impl<R: Read> Window<R> {
         self.held.advance(count);
     }
 
-    /// Decodes the rest of the input from another encoding, including the octets that are already in memory.
+    /// Decodes the rest of the input from an encoding other than UTF-8, including the octets that are already in
+    /// memory.
     pub(super) fn decode_from(&mut self, encoding: &'static Encoding) {
         self.decoder = Some(encoding.new_decoder_with_bom_removal());
         self.decode(0);

@@ -22,7 +22,7 @@ pub struct RecordWriter<W> {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecordWriterError {
-    /// The form cannot hold the record. Nothing was written, and further records can be written.
+    /// The form cannot hold the record. Nothing was written, and more records can be written.
     #[error(transparent)]
     Record(#[from] WriteError),
     /// Writing to the file or pipe failed.
@@ -31,7 +31,7 @@ pub enum RecordWriterError {
 }
 
 impl<W: Write> RecordWriter<W> {
-    /// Creates a writer. Each record is written at once, so a file should be wrapped in a
+    /// Creates a writer. Each record is written immediately, so a file should be wrapped in a
     /// [`BufWriter`](io::BufWriter).
     pub fn new(output: W, form: Form) -> Self {
         Self {

@@ -1,5 +1,5 @@
-//! The East Asian Character Code (ANSI Z39.64): codes of three octets and their characters, in both directions. One table of
-//! runs serves both directions; the index by character is built on first use.
+//! Converts the codes of the East Asian Character Code (ANSI Z39.64), which have three octets, to characters and back. One table of runs
+//! serves both directions; an index by character is built on first use.
 
 use std::sync::LazyLock;
 
@@ -19,9 +19,9 @@ const GETA: char = '\u{3013}';
 /// The length in UTF-8 of every character in the table.
 const OCTETS: usize = 3;
 
-/// Returns the length in octets of an invalid code at the start of the octets. The code begins with `plain` valid
-/// octets, at most two, which are followed by a space, a control character or the end. The length is three if the next
-/// codes are then valid. Otherwise the code was cut short, and the octet after it is text.
+/// Returns the length in octets of an invalid code at the start of the octets. The code begins with `plain` valid octets, at most two,
+/// which are followed by a space, a control character or the end. The length is three if valid codes follow three octets later. Otherwise
+/// the code was cut short after its valid octets, and the octet that follows them is text.
 pub(super) fn odd_code(octets: &[u8], plain: usize) -> usize {
     let half = octets.first().copied().unwrap_or_default() & 0x80;
     // A run of codes ends at an escape sequence, line end or separator, or at an octet whose high bit differs.

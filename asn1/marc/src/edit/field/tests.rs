@@ -18,8 +18,8 @@ fn lines(record: &MarcRecord) -> String {
 
 type Change = fn(&mut FieldMut<'_>) -> Result<(), EditError>;
 
-/// Changes the first field of a record given as lines, and checks that the result is the expected lines. If an error is
-/// expected, checks that its message contains the text and that the record has not changed.
+/// Changes the first field of a record that is written as lines, and checks that the result is the expected lines. If
+/// an error is expected, checks that its message contains the text and that the record has not changed.
 fn check(before: &str, change: Change, expected: Result<&str, &str>) {
     let mut record = record(before);
     let unchanged = record.clone();
@@ -227,7 +227,7 @@ fn audit_r_l11_codes_are_as_long_as_the_leader_says() {
 
 type RecordChange = fn(&mut MarcRecord) -> Result<(), EditError>;
 
-/// Returns a record in another set, with `Grün`.
+/// Returns a record in this set that contains `Grün`.
 fn foreign(set: Charset) -> MarcRecord {
     let lines = match set {
         Charset::Iso5426 => {

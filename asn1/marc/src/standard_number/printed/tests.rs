@@ -3,8 +3,8 @@
 use super::*;
 use crate::random::{Random, rounds};
 
-/// A kind, text, and the normal forms of the numbers in the text, separated by spaces. A number with a wrong check
-/// digit is marked with `?`.
+/// Each row has a kind of number, a text, and the normal forms of the numbers in the text, separated by spaces. A
+/// number with a wrong check digit is marked with `?`.
 const SHAPES: &[(NumberKind, &str, &str)] = &[
     // ISBN
     (NumberKind::Isbn, "0306406152", "9780306406157"),

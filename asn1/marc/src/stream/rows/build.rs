@@ -46,7 +46,7 @@ const FIXED: Tag = Tag(*b"008");
 const COPIES: Tag = Tag(*b"852");
 /// The lengths of control fields (MARC 21 006, 008).
 const LENGTHS: [(Tag, usize); 2] = [(Tag(*b"006"), 18), (FIXED, 40)];
-/// The code for a value that is not given (MARC 21, fill character).
+/// The code for a value that has not been entered (MARC 21, fill character).
 const FILL: char = '|';
 
 impl<'a> RowRecord<'a> {
@@ -75,7 +75,7 @@ impl<'a> RowRecord<'a> {
         let headings = self.headings;
         let mut pairs: Vec<(&Column, String)> =
             headings.columns.iter().zip(texts.iter().cloned()).collect();
-        // Whole fields come before their parts, and given codes come before inferred codes.
+        // Whole fields come before their parts, and explicit codes come before inferred codes.
         pairs.sort_by_key(|(column, _)| match column.place {
             Place::Leader | Place::Control(_) => 0,
             Place::Positions(..) => 1,

@@ -1,4 +1,4 @@
-//! The headings of a table, and the fields to which their columns go.
+//! The headings of a table, and the fields into which the values of its columns go.
 
 use std::collections::HashSet;
 
@@ -83,10 +83,10 @@ pub enum HeadingError {
         /// The heading of the second column.
         place: String,
     },
-    /// A place was given for a column that the table does not have.
+    /// A place was assigned to a column that the table does not have.
     #[error("there is no column {0:?}")]
     NoColumn(String),
-    /// The place that was given for a column does not exist.
+    /// The place that was assigned to a column does not exist.
     #[error("{0:?} is not a place in a record, such as 245$a, 001, 008/35-37 or title")]
     NoPlace(String),
     /// No column has a place in a record.

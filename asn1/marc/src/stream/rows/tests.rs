@@ -88,7 +88,7 @@ fn r_f15_columns_go_to_fields() {
             "=856  40$uhttps://example.org/",
         ],
     );
-    // A repeated heading begins another field.
+    // A repeated heading begins a new field.
     check(
         &[("650$a", "A | B"), ("650$x", "x"), ("650$a", "C")],
         &["=650  \\4$aA$xx", "=650  \\4$aB", "=650  \\4$aC"],

@@ -1,5 +1,5 @@
-//! Tests with inputs that deviate slightly from their forms: faults that people overlook, saved responses, copied
-//! displays, line ends.
+//! Tests with inputs that deviate slightly from their forms: they have faults that people overlook or unusual line
+//! ends, or are saved responses or text copied from displays.
 
 use super::*;
 use crate::charset::{Options, to_utf8};
