@@ -167,7 +167,8 @@ impl Apdu {
         )
     }
 
-    /// Returns the octets of the records in a response, in order. Records are the large parts of an APDU.
+    /// Returns the octets of the records in a response, in order. The encoder borrows these octets, because records are the large parts of
+    /// an APDU.
     pub(crate) fn record_octets(&self) -> Vec<&[u8]> {
         let records = match self {
             Self::SearchResponse(response) => response.records.as_ref(),

@@ -241,7 +241,7 @@ ber! {
     }
 }
 
-/// Names of record syntaxes in common use that are not registered.
+/// Common names for record syntaxes that differ from their registered names.
 const RECORD_SYNTAX_ALIASES: [(&str, Oid); 4] = [
     ("marc", USMARC),
     ("marc21", USMARC),

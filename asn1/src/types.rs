@@ -195,7 +195,7 @@ pub struct Bits {
 }
 
 impl Bits {
-    /// The maximum number of bits; further bits are dropped.
+    /// The maximum number of bits; bits beyond it are dropped.
     pub const MAX: u8 = 64;
 
     /// Returns the shortest value with these bits set (0 is the first bit sent).
@@ -332,7 +332,7 @@ mod tests {
             (&[3, 0][..], Some(Bits::default())),
             (&[3, 1, 0], Some(Bits::default())),
             (&[0x23, 0], Some(Bits::default())),
-            // These values have more unused bits than bits, or another type.
+            // These values have more unused bits than bits, or are of a different type.
             (&[3, 1, 7], None),
             (&[3, 2, 9, 0], None),
             (&[4, 0], None),

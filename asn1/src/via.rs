@@ -87,7 +87,8 @@ impl Via {
         Some(text.trim_start().into())
     }
 
-    /// Returns the servers named in the values of the header Via. Servers whose name has another form are left out.
+    /// Returns the servers named in the values of the header Via. Servers whose names have a different form are left
+    /// out.
     pub fn of_header<'a>(values: impl IntoIterator<Item = &'a str>) -> Self {
         let mut octets: usize = 0;
         let values = values.into_iter().take_while(|value| {

@@ -61,8 +61,8 @@ impl DefaultDiagFormat {
         }
     }
 
-    /// Returns the meaning of a Bib-1 condition in plain words; `None` for another diagnostic set or an unassigned
-    /// code.
+    /// Returns the meaning of a Bib-1 condition in plain words; `None` if the diagnostic is from another diagnostic set
+    /// or its code is unassigned.
     pub fn message(&self) -> Option<&'static str> {
         (self.diagnostic_set_id == BIB_1_DIAGNOSTICS)
             .then(|| Condition(self.condition).message())

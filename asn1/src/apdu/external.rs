@@ -82,7 +82,7 @@ pub trait ExternalValue: BerValue {
     /// Decodes the value in an EXTERNAL. Some peers send the BER value as octets, which is accepted too.
     ///
     /// # Errors
-    /// Fails if the EXTERNAL has another syntax or no syntax, or does not contain a value of this type.
+    /// Fails if the EXTERNAL has a different syntax or no syntax, or does not contain a value of this type.
     fn from_external(external: &External) -> Result<Self, ExternalError> {
         let found = external.direct_reference;
         if !found.as_ref().is_some_and(Self::is_syntax) {

@@ -108,7 +108,7 @@ described! {
 }
 
 bare_choices! {
-    /// A schema, given by its object identifier or URI.
+    /// A schema, identified by its object identifier or URI.
     pub enum Schema {
         [1] Oid(Oid),
         [300] Uri(InternationalString),

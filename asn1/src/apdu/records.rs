@@ -36,7 +36,7 @@ productions! {
 }
 
 impl NamePlusRecord {
-    /// Returns the octets of the record or fragment, unless it is encoded in another way.
+    /// Returns the octets of the record or fragment, unless it is encoded in a different way.
     pub(crate) fn octets(&self) -> Option<&[u8]> {
         let external = match &self.record {
             Record::RetrievalRecord(external) => external,

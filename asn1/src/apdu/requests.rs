@@ -1,5 +1,5 @@
 //! Constructors for requests with the usual values from the standard (Z39.50-2003 §3.2). A program sets only the fields
-//! for which it needs other values.
+//! for which it needs different values.
 
 use super::{
     AttributesPlusTerm, DatabaseName, DeleteFunction, DeleteResultSetRequest, InitializeRequest,

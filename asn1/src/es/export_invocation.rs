@@ -30,7 +30,7 @@ described! {
         [2] number_of_copies: i64,
     }
 
-    /// The specification of the delivery: in another package, or given here.
+    /// The specification of the delivery: the name of another package that contains it, or the specification itself.
     pub enum ExportSpec {
         [1] PackageName(InternationalString),
         [explicit 2] PackageSpec(Box<ExportSpecification>),

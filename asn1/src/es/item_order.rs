@@ -58,7 +58,7 @@ described! {
         [6] PrivateNotKnown(Box<External>),
     }
 
-    /// The ordered item, given by a request, by its position in a result set, or by both.
+    /// The ordered item, identified by a request, by its position in a result set, or by both.
     #[derive(Default)]
     pub struct OriginPartNotToKeep {
         [1] result_set_item: Option<ResultSetItem>,
@@ -66,7 +66,7 @@ described! {
         [2] item_request: Option<External>,
     }
 
-    /// A record in a result set, given by its 1-based position.
+    /// A record in a result set, identified by its 1-based position.
     pub struct ResultSetItem {
         [1] result_set_id: InternationalString,
         [2] item: i64,

@@ -38,7 +38,7 @@ described! {
     /// The treatment of records that were found in earlier runs.
     pub integer ResultSetDisposition { REPLACE = 1 "replace", APPEND = 2 "append", CREATE_NEW = 3 "createNew" }
 
-    /// The specification of the delivery: in another package, or given here.
+    /// The specification of the delivery: the name of another package that contains it, or the specification itself.
     pub enum ExportParameters {
         [1] PackageName(InternationalString),
         [explicit 2] ExportPackage(Box<ExportSpecification>),

@@ -37,7 +37,7 @@ described! {
         [3] schema: Option<Oid>,
         /// The element set of the updated records in the package. If it is absent, the package does not contain them.
         [4] element_set_name: Option<InternationalString>,
-        /// A qualifier for the action; only in version 3.
+        /// A qualifier for the action. Only version 3 has this element.
         [5] action_qualifier: Option<External>,
     }
 
@@ -95,7 +95,7 @@ described! {
         /// The client's identification of the record.
         [2] correlation_info: Option<CorrelationInfo>,
         [3] record_status: RecordStatus,
-        /// Additional diagnostics; only in version 3.
+        /// Additional diagnostics. Only version 3 has this element.
         [4] supplemental_diagnostics: Option<Vec<DiagRec>>,
     }
 

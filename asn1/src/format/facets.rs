@@ -72,12 +72,12 @@ impl FacetField {
         }
     }
 
-    /// Returns the maximum number of requested terms, if it is given.
+    /// Returns the maximum number of requested terms, if the request states one.
     pub fn limit(&self) -> Option<i64> {
         self.number(LIMIT)
     }
 
-    /// Returns the 1-based position of the first requested term, if it is given.
+    /// Returns the 1-based position of the first requested term, if the request states one.
     pub fn start(&self) -> Option<i64> {
         self.number(START)
     }

@@ -10,7 +10,7 @@ use crate::apdu::{DatabaseName, DefaultDiagFormat, OtherInformation};
 use crate::bib1::diagnostics::Condition;
 use crate::error::EncodeError;
 
-/// The maximum number of sources and of remarks that are read; further ones are ignored.
+/// The maximum number of sources and of remarks that are read; any beyond this number are ignored.
 pub const MAX_SOURCES: usize = 1000;
 
 /// A source of the records of a search, such as one of the servers to which the search was forwarded.

@@ -38,8 +38,8 @@ impl Language {
         }
     }
 
-    /// Returns the language given by a prefix such as `ccl:`, and the text after the prefix; `None` if there is no such
-    /// prefix.
+    /// Returns the language that a prefix such as `ccl:` names, and the text after the prefix; `None` if there is no
+    /// such prefix.
     pub fn prefixed(text: &str) -> Option<(Self, &str)> {
         let (name, rest) = text.split_once(':')?;
         let mut languages = Self::ALL.into_iter();

@@ -16,8 +16,8 @@ use super::retrieved::RetrievedRecord;
 use crate::apdu::External;
 use crate::types::InternationalString;
 
-/// The maximum size in memory of the holdings of one record, in octets; further holdings are left out. The data for a
-/// location is repeated in each of its items, so without this limit a small record could become very large.
+/// The maximum size in memory of the holdings of one record, in octets; holdings beyond this size are left out. The
+/// data for a location is repeated in each of its items, so without this limit a small record could become very large.
 const MAX_OCTETS: usize = 16 << 20;
 
 /// A copy held by a library: an item, or a location whose items are unknown. All text is on a single line.

@@ -37,7 +37,7 @@ impl SruDiagnostic {
         Self::with_uri(format!("{UPDATE_DIAGNOSTIC_SET}{number}"), details)
     }
 
-    /// Creates a diagnostic from any set, given by its URI.
+    /// Creates a diagnostic from any set, identified by its URI.
     pub fn with_uri(uri: impl Into<String>, details: impl Into<String>) -> Self {
         Self {
             uri: uri.into(),

@@ -22,11 +22,11 @@ pub struct Request {
     pub operation: SruOperation,
     /// The URL of a stylesheet to name at the beginning of the response.
     pub stylesheet: Option<String>,
-    /// Whether the `client` or the `server` applies the stylesheet; only in 2.0.
+    /// Whether the `client` or the `server` applies the stylesheet. Only SRU 2.0 has this parameter.
     pub rendered_by: Option<String>,
-    /// The value of the header Accept, for clients that cannot set the header; only in 2.0.
+    /// The value of the header Accept, for clients that cannot set the header. Only SRU 2.0 has this parameter.
     pub http_accept: Option<String>,
-    /// The schema of the response within its media type; only in 2.0.
+    /// The schema of the response within its media type. Only SRU 2.0 has this parameter.
     pub response_type: Option<String>,
     /// The name of the database. Only YAZ's programs send it, in SOAP.
     pub database: Option<String>,
@@ -64,7 +64,7 @@ pub enum SruOperation {
     Scan(ScanRequest),
     /// A request for the server's description.
     Explain(ExplainRequest),
-    /// A change to a record; only in SOAP.
+    /// A change to a record, which can be sent only in SOAP.
     Update(UpdateRequest),
 }
 
@@ -115,17 +115,18 @@ pub struct SearchRetrieve {
     pub maximum_records: Option<u64>,
     /// The way in which records are embedded in the response.
     pub packing: Option<Packing>,
-    /// Whether the server may arrange the parts of a record as it likes (`recordPacking=unpacked`); only in 2.0.
+    /// Whether the server may arrange the parts of a record as it likes (`recordPacking=unpacked`). Only SRU 2.0 has
+    /// this value.
     pub unpacked: Option<bool>,
     /// The requested schema of the records: an identifier, or a short name defined by the server.
     pub record_schema: Option<String>,
-    /// The requested part of the records, as an XPath; only in 1.1.
+    /// The requested part of the records, as an XPath. Only SRU 1.1 has this parameter.
     pub record_xpath: Option<String>,
     /// The time in seconds for which the server should keep the result set.
     pub result_set_ttl: Option<u64>,
     /// The sort keys; see [`super::parse_sort_keys`].
     pub sort_keys: Option<String>,
-    /// The requested facets; only in 2.0.
+    /// The requested facets. Only SRU 2.0 defines them.
     pub facets: FacetParameters,
 }
 
@@ -172,7 +173,7 @@ impl QueryType {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FacetParameters {
-    /// The numbers of terms, and their indexes; see [`super::FacetLimit`].
+    /// The number of terms, in general and for named indexes; see [`super::FacetLimit`].
     pub limit: Option<String>,
     /// The position of the first requested term, counted from 1.
     pub start: Option<String>,
@@ -180,9 +181,9 @@ pub struct FacetParameters {
     pub sort: Option<String>,
     /// The index whose values are counted by range.
     pub range_field: Option<String>,
-    /// The ends of the lowest range.
+    /// The two ends of the lowest range.
     pub low_value: Option<String>,
-    /// The ends of the highest range.
+    /// The two ends of the highest range.
     pub high_value: Option<String>,
     /// The counts whose terms are left out.
     pub count: Option<String>,

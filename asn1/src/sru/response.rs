@@ -83,15 +83,16 @@ pub struct SearchRetrieveResponse {
     pub diagnostics: Vec<SruDiagnostic>,
     /// Additional XML from the server: elements with their namespace declarations.
     pub extra: Bytes,
-    /// The precision of `number_of_records`, such as `exact` or an identifier that ends in this word; only in 2.0.
+    /// The precision of `number_of_records`, such as `exact` or an identifier that ends in this word. Only SRU 2.0 has
+    /// this element.
     pub result_count_precision: Option<String>,
-    /// Terms that occur in the records found, with their counts; only in 2.0.
+    /// Terms that occur in the records found, with their counts. Only SRU 2.0 defines them.
     pub facets: Vec<SruFacet>,
 }
 
 impl SearchRetrieveResponse {
-    /// Creates a response with `records` out of `total` records found. `start` is the position of the first of them,
-    /// from which the positions of all records and of the next record are set.
+    /// Creates a response with `records` out of `total` records found. `start` is the position of the first of them;
+    /// the positions of the other records and of the next record are counted from it.
     pub fn new(version: Version, total: u64, start: u64, mut records: Vec<SruRecord>) -> Self {
         let mut next = start;
         for record in &mut records {

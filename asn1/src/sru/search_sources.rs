@@ -1,5 +1,6 @@
-//! The origin of the records found by a search, in the `extraResponseData` of a response, and the origin of a single
-//! record, in its `extraRecordData`. This project defines the elements, because SRU has no elements for this purpose.
+//! The origin of the records found by a search, as sent in the `extraResponseData` of a response, and the origin of a
+//! single record, as sent in its `extraRecordData`. This project defines the elements, because SRU has no elements for
+//! this purpose.
 //!
 //! ```xml
 //! <searched xmlns="urn:x-z3950d:source">
@@ -32,7 +33,7 @@ impl SearchRetrieveResponse {
     /// Returns the sources named in the extra data. Malformed sources are left out.
     pub fn sources(&self, limits: &SruLimits) -> SearchSources {
         let mut found = SearchSources::default();
-        // On an error, the rest of the extra data is not about sources, so the sources read so far are kept.
+        // An error means that the rest of the extra data is not about sources, so the sources read so far are kept.
         let _ = read(&self.extra, limits, &mut found);
         found
     }

@@ -8,11 +8,11 @@ use super::{DECLARATION, Response};
 /// The reason why a request in SOAP was not performed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SoapFault {
-    /// The code, which may have a prefix: `Client` if the request is wrong, `Server` if it may succeed later.
+    /// The code, which may have a prefix: `Client` if the request is invalid, `Server` if it may succeed later.
     pub code: String,
     /// The reason as a human-readable message.
     pub reason: String,
-    /// Further details. The text may be empty.
+    /// Additional details. The text may be empty.
     pub detail: String,
 }
 

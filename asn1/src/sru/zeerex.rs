@@ -38,7 +38,7 @@ pub struct ZeeRexServer {
     pub method: String,
     /// The host name or address.
     pub host: String,
-    /// The port, if it is given.
+    /// The port, if the description states it.
     pub port: Option<u16>,
     /// The name of the database, which is the path of its URL.
     pub database: String,

@@ -42,7 +42,7 @@ pub fn parse(query: &str, bib: &Bib) -> Result<RpnQuery, QueryError> {
 }
 
 /// The qualifiers of a term, nearest first: those in a list before the term and those before the parentheses around it.
-/// The list may be empty.
+/// There may be none.
 pub(super) type Qualifiers<'b> = Rc<[&'b Qualifier]>;
 
 /// A part of the query as RPN, before [`as_sent`] is applied.
@@ -236,7 +236,7 @@ impl<'b> Parser<'_, 'b> {
                 relation,
             } => {
                 self.at = *at;
-                // At least one alternative remains, because a part without further alternatives is already complete.
+                // At least one alternative remains, because a part without more alternatives is already complete.
                 let qualifiers = rest.next().unwrap_or_else(|| Rc::from([]));
                 let mut range = None;
                 if *after_relation {

@@ -318,8 +318,8 @@ impl<'a> Translator<'a> {
         Some(format!("{set}.{other}"))
     }
 
-    /// Combines the clause with the modifiers that have values. Each of these becomes an operand, joined by
-    /// proximity.
+    /// Combines the clause with the modifiers that have values. Each of these modifiers becomes an operand that is
+    /// joined to the clause by proximity.
     fn with_values(
         &mut self,
         clause: RpnStructure,

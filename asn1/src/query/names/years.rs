@@ -3,7 +3,7 @@
 use crate::apdu::{AttributeElement, Operator, RpnStructure};
 use crate::bib1::attributes::{RELATION, USE, USE_DATE_OF_PUBLICATION};
 
-/// Returns whether the index given by these attributes contains years of publication.
+/// Returns whether the index with these attributes contains years of publication.
 pub(super) fn is_of_years(attributes: &[AttributeElement]) -> bool {
     attributes.contains(&AttributeElement::numeric(USE, USE_DATE_OF_PUBLICATION))
 }

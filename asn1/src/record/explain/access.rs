@@ -62,7 +62,7 @@ described! {
         [1] restrictions: Option<HumanString>,
     }
 
-    /// ProximitySupport: the units in which distances can be given.
+    /// ProximitySupport: the units in which distances can be stated.
     pub struct ProximitySupport {
         [0] any_support: bool,
         [1] units_supported: Option<Vec<ProximityUnit>>,

@@ -1,5 +1,5 @@
-//! Types that several Explain records use: dates, human-readable text, addresses, attribute combinations (Z39.50-2003
-//! Appendix REC.1, subsidiary definitions).
+//! Types that several Explain records use, such as dates, human-readable text, addresses and attribute combinations
+//! (Z39.50-2003 Appendix REC.1, subsidiary definitions).
 
 use crate::apdu::{DatabaseName, OtherInformation, StringOrNumeric};
 use crate::describe::{Describe, Value, described};

@@ -195,7 +195,7 @@ described! {
         [1] Enumerated(Vec<ValueDescription>),
     }
 
-    /// ValueRange: a range in which at least one end is given.
+    /// ValueRange: a range in which at least one end is specified.
     pub struct ValueRange {
         [0] lower: Option<ValueDescription>,
         [1] upper: Option<ValueDescription>,

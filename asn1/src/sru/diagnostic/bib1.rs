@@ -1,5 +1,5 @@
-//! Converts Bib-1 conditions to SRU conditions and back, for clients of both protocols: most SRU servers are a front
-//! end of a Z39.50 server.
+//! Converts Bib-1 conditions to SRU conditions and back, because some programs use both protocols and most SRU servers are front ends of
+//! Z39.50 servers.
 
 use super::{SruCondition, SruDiagnostic};
 use crate::apdu::DefaultDiagFormat;
@@ -70,11 +70,11 @@ const BACK: [(u16, u16); 5] = [(3, 1011), (10, 108), (36, 125), (66, 238), (67, 
 ///
 /// - An unavailable database (109) exists, so the condition becomes 2 (temporarily unavailable) and not 235 (unknown database);
 ///   the same applies to a locked database (29).
-/// - 3 means that the user or the password was not accepted. If they could not be checked (1014), the condition becomes 2; if the
-///   user may not use a database for another reason (1012, 1013, 1016, 1017), it becomes 236; and if a record was left out
-///   because of a challenge (103, 104), it becomes 68.
+/// - 3 means that the user or the password was not accepted. If they could not be checked (1014), the condition becomes 2; if the user may
+///   not use a database for a different reason (1012, 1013, 1016, 1017), it becomes 236; and if a record was left out because of a
+///   challenge (103, 104), it becomes 68.
 /// - A service that a database does not offer (1025, 1055) becomes an unsupported operation.
-/// - Conditions for which YAZ has a counterpart with another meaning (8, 21, 23, 105, 112) have no counterpart here.
+/// - Conditions for which YAZ has a counterpart with a different meaning (8, 21, 23, 105, 112) have no counterpart here.
 #[rustfmt::skip]
 const PAIRS: &[(u16, u16)] = &[
     (1, 1), (2, 2), (3, 48), (4, 35), (5, 12), (6, 38), (7, 30), (9, 29), (10, 36), (11, 12), (11, 23), (12, 60),
@@ -149,7 +149,7 @@ mod tests {
         }
     }
 
-    /// Only conditions that a user can resolve with another name or password are authentication errors.
+    /// Only conditions that a user can resolve with a different name or password are authentication errors.
     #[test]
     fn audit_authentication_errors_are_about_users_and_passwords() {
         let pairs = PAIRS

@@ -15,7 +15,7 @@ impl Request {
     /// empty values.
     ///
     /// # Errors
-    /// [`Refusal`] if a name is unknown, a name or value is given twice, is not UTF-8 or exceeds `limits`, a value is
+    /// [`Refusal`] if a name is unknown or occurs twice, a name or value is not UTF-8 or exceeds `limits`, a value is
     /// not valid, or a mandatory parameter is missing.
     pub fn from_parameters(text: &[u8], limits: &SruLimits) -> Result<Self, Refusal> {
         let mut fields = Fields::new(limits);

@@ -132,7 +132,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Appends an element with a number, if the number is given.
+    /// Appends an element with a number, if there is a number.
     pub(in crate::sru) fn number(&mut self, name: &str, number: Option<u64>) {
         if let Some(number) = number {
             self.text(name, &number.to_string());

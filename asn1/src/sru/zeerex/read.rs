@@ -83,7 +83,7 @@ fn server(xml: &mut XmlReader<'_>, start: &BytesStart<'_>) -> Result<ZeeRexServe
     Ok(server)
 }
 
-/// Reads `databaseInfo`. If text is given in several languages, the primary one is used, or the first if none is
+/// Reads `databaseInfo`. If a text occurs in several languages, the primary one is used, or the first if none is
 /// primary.
 fn database(xml: &mut XmlReader<'_>) -> Result<ZeeRexDatabase, XmlError> {
     let mut database = ZeeRexDatabase::default();

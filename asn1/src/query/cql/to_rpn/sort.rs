@@ -9,8 +9,8 @@ use crate::apdu::{
 use crate::oid::BIB_1;
 use crate::query::QueryError;
 
-/// Returns the keys after `sortby` as keys for a Sort request, most important key first. Case is ignored unless
-/// `/sort.respectCase` is given. The server decides where to sort records without the key.
+/// Returns the keys after `sortby` as keys for a Sort request, most important key first. Case is ignored unless a key
+/// has the modifier `/sort.respectCase`. The server decides where to sort records without the key.
 ///
 /// # Errors
 /// [`QueryError`] with its offset, for an index that is not in the properties or a modifier that Sort cannot express.
