@@ -2,7 +2,7 @@
 //! outcome at the end.
 //!
 //! A command creates its answer in [`Job::work`]. [`Job::print`] writes the pieces to standard output, and a batch
-//! writes them to the destination given by its options.
+//! writes them to the destination that its options name.
 
 mod envelope;
 mod print;
@@ -50,7 +50,7 @@ pub(crate) struct Ask {
     /// Whether the input is longer than [`MAX_INPUT`]. If the input comes from a file, `input` then contains only its
     /// beginning.
     pub(crate) is_cut: bool,
-    /// The line or record from which the input was read; `None` if it was given on the command line.
+    /// The line or record from which the input was read; `None` if it comes from the command line.
     pub(crate) origin: Option<Origin>,
     /// The record from which `input` was made, if the file contains records.
     pub(crate) record: Option<Arc<MarcRecord>>,

@@ -94,7 +94,7 @@ pub struct Topic {
 }
 
 impl Program {
-    /// Returns the examples for a command, given its name without the program's name.
+    /// Returns the examples for a command. `command` is its name, without the program's name.
     pub fn examples(&self, command: &str) -> &'static [(&'static str, &'static str)] {
         let mut all = self.examples.iter();
         all.find(|(name, _)| *name == command)

@@ -24,7 +24,7 @@ const EXIT: &str = "Exit codes";
 /// The arguments for the command `man`.
 #[derive(Debug, Clone, Default, Args)]
 pub struct ManualArguments {
-    /// The command, or the topic, to print the page of; without it, the page of the program.
+    /// The command or topic whose page to print; by default, the page of the program.
     #[arg(value_name = "COMMAND")]
     pub command: Vec<String>,
 
@@ -49,7 +49,7 @@ pub enum ManualError {
     /// There is no page with this name.
     #[error("there is no manual page for {name}; the pages are {known}")]
     Unknown {
-        /// The name that was given.
+        /// The requested name.
         name: String,
         /// The names of all pages.
         known: String,

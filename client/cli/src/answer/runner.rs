@@ -59,7 +59,7 @@ impl Recipient {
         }
     }
 
-    /// Sends the last piece, and returns the answer given with it.
+    /// Sends the last piece, and returns the answer that was passed with it.
     pub(crate) async fn last(&mut self, (piece, answer): (Piece, Answer)) -> Answer {
         self.send(piece).await;
         answer

@@ -29,7 +29,7 @@ pub(super) fn rename(arguments: &mut Vec<OsString>) {
     arguments.splice(1..2, std::iter::once(command.into()).chain(value));
 }
 
-/// Moves options that precede the name of a command after the name. If there is another word in place of the name,
+/// Moves options that precede the name of a command after the name. If there is a different word in place of the name,
 /// that word is moved to the front, so that the error is about this word and not about the options.
 pub(super) fn settle(arguments: &mut Vec<OsString>) {
     let Some(path) = path(arguments) else {

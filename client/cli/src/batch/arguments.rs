@@ -21,13 +21,13 @@ const MAX_JOBS: i64 = 256;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Options for many inputs")]
 pub(crate) struct Batch {
-    /// Read further inputs from a file, one per line; - is standard input. Blank lines and
-    /// lines that begin with # are ignored. `lookup` also takes files of MARC records.
+    /// Read more inputs from a file, one per line; - is standard input. Blank lines and lines that begin with # are ignored. `lookup` also
+    /// takes files of MARC records.
     #[arg(long = "input", value_name = "FILE")]
     pub(crate) inputs: Vec<PathBuf>,
 
     /// Read the --input files as tables with commas, semicolons or tabs, and take the inputs from this column: its name in the first row,
-    /// or its number. Each row after that of the names is an input, even one with an empty cell.
+    /// or its number. Each row after the row of names is an input, even if its cell is empty.
     #[arg(
         long,
         value_name = "NAME|NUMBER",
@@ -69,13 +69,13 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    /// Returns whether one of the given options requires a batch.
+    /// Returns whether an option that requires a batch was given.
     pub(crate) fn is_wanted(&self) -> bool {
         !self.inputs.is_empty() || self.output.is_some() || self.report.is_some()
     }
 
-    /// Returns the maximum number of times that a request is sent again after its session was lost. In a batch, a
-    /// request for another input may have caused the loss.
+    /// Returns the maximum number of times that a request is sent again after its session was lost. The number is higher in a batch, where
+    /// a request for another input may have caused the loss.
     pub(crate) fn max_repeats(&self) -> usize {
         if self.is_wanted() { 4 } else { 1 }
     }

@@ -40,8 +40,8 @@ const MAX_NAMES: usize = 20;
 pub(super) struct ColumnReader<R> {
     rows: RowReader<R>,
     column: InputColumn,
-    /// Whether the first row is skipped if its cell contains no digits, because it then contains names. This has no
-    /// effect on a column given by its name.
+    /// Whether the first row is skipped if its cell contains no digits, because it then contains names. This has no effect on a column that
+    /// is selected by its name.
     skips_names: bool,
     /// The index of the column; `None` before the first row has been read.
     index: Option<usize>,

@@ -1,5 +1,4 @@
-//! Text as spreadsheet programs save it: in UTF-16, as "Unicode text", and, by old programs, with lines that end with
-//! CR alone.
+//! Text as spreadsheet programs save it: in UTF-16, as "Unicode text", or, if the program is old, with lines that end with CR alone.
 
 use std::io::{self, BufRead, BufReader, Read};
 

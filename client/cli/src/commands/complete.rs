@@ -209,7 +209,7 @@ impl Line {
     }
 }
 
-/// Returns the file given by `--targets`, or else the user's file.
+/// Returns the file that `--targets` names, or else the user's file.
 fn targets_file(words: &[OsString]) -> Option<PathBuf> {
     let mut words = words.iter();
     while let Some(word) = words.next() {

@@ -47,8 +47,7 @@ pub(crate) struct Network {
     #[arg(long)]
     pub(crate) demo: bool,
 
-    /// Longest wait for each response from the server, and between parts of one, which may take ten times as long in all; 0 for
-    /// no limit.
+    /// Longest wait for each response from the server, and between its parts; a whole response may take ten times as long; 0 for no limit.
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds, hide_short_help = true)]
     pub(crate) timeout: Wait,
 

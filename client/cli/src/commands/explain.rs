@@ -18,7 +18,7 @@ use crate::render::{counted, shown};
 /// What to show.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// The database to describe, given as the path of its URL, instead of the target's.
+    /// The database to describe, as the path of its URL, instead of the target's.
     #[arg(long = "database", value_name = "PATH")]
     databases: Vec<String>,
 
@@ -175,7 +175,7 @@ fn names(maps: &[ZeeRexMap]) -> Vec<String> {
     names.collect()
 }
 
-/// Returns the facts of a description, each on one line, even if the server's text has several lines.
+/// Returns the facts in a description, each on one line, even if the server's text has several lines.
 fn lines(description: &ZeeRex) -> Vec<String> {
     let ZeeRex {
         server, database, ..

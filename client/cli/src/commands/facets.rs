@@ -157,7 +157,7 @@ pub(crate) fn field(text: &str) -> Result<FacetField, String> {
     })
 }
 
-/// Returns the message for a server that does not return facets by these fields.
+/// Returns the message for a server that does not return facets for these fields.
 fn no_facets(fields: &[FacetField]) -> String {
     let names: Vec<String> = fields.iter().map(field_name).collect();
     format!("the server gives no facets by {}", names.join(", "))

@@ -9,8 +9,8 @@ use z3950::retrieve::Step;
 
 #[derive(Debug, Args)]
 pub(crate) struct Fallbacks {
-    /// If the server refuses a search or finds nothing, try other ways of searching: those given, or all. Each
-    /// attempt is reported.
+    /// If the server refuses a search or finds nothing, try other ways of searching: those listed, or all. Each attempt
+    /// is reported.
     #[arg(
         long,
         value_enum,

@@ -58,9 +58,9 @@ pub(crate) struct Lookup {
 
     /// Look up records from --input without a number by title and author.
     ///
-    /// Only records with the same title count, apart from case, diacritics, punctuation, an article at its beginning, and a
-    /// subtitle that one of them lacks; and only those without another author. Of several, the author, the kind of material,
-    /// the year and the subtitle decide. The choice is in the report, and -v tells it.
+    /// Only records with the same title count, apart from case, diacritics, punctuation, an article at its beginning, and a subtitle that
+    /// one of them lacks. Records with a different author do not count. If several are left, the author, the kind of material, the year and
+    /// the subtitle decide. The choice is in the report, and -v shows it.
     #[arg(long, requires = "inputs", conflicts_with = "column")]
     pub(crate) by_title: bool,
 
@@ -147,7 +147,7 @@ impl Lookup {
 const HOW: &str = "z3950 lookup TARGET ID..., or --input FILE in place of ID";
 
 impl Matches {
-    /// Returns the preferences given by `--best`; `None` if the option is not given.
+    /// Returns the preferences for `--best`; `None` without this option.
     fn preferences(&self) -> Result<Option<Preferences>, Failure> {
         if self.best && self.count == 0 {
             let words = "--best chooses among the records of --count, which is 0";

@@ -18,7 +18,7 @@ use crate::render::{Format, Style};
 /// How records are written.
 #[derive(Debug, Default, Args)]
 pub(crate) struct RecordOutput {
-    /// Record format; by default text, on a screen brief.
+    /// Record format; by default text, or brief on a screen.
     #[arg(short, long, value_enum)]
     pub(crate) format: Option<Format>,
 
@@ -40,7 +40,7 @@ pub(crate) struct RecordOutput {
 }
 
 impl RecordOutput {
-    /// Returns the style of records: the format given by the options, and its settings.
+    /// Returns the style of records: the format that the options select, and its settings.
     pub(crate) fn style(&self) -> Result<Style, Failure> {
         self.style_in(self.format())
     }

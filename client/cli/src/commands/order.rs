@@ -1,4 +1,4 @@
-//! `z3950 order`: orders a document, given by its position in a result set, by a request file, or by both (Z39.50-2003 Appendix
+//! `z3950 order`: orders a document, identified by its position in a result set, by a request file, or by both (Z39.50-2003 Appendix
 //! EXT.4).
 
 use std::ffi::OsString;
@@ -253,7 +253,7 @@ async fn loan(
     Ok(request.map_err(|error| z3950::error::chain(&error)))
 }
 
-/// Returns the order given by the arguments, without its item.
+/// Returns the order that the arguments describe, without its item.
 fn ordered(arguments: &Arguments) -> Result<Ordered, Failure> {
     let text = |text: &Option<String>| text.as_deref().map(Into::into);
     let contact = Contact {

@@ -273,7 +273,7 @@ const TITLE: usize = 46;
 
 /// Returns whether a session is still open. Its task is first given time to read what the server has sent.
 async fn is_open(session: &Session) -> bool {
-    // The session's task notices the end of the connection, but needs time to run.
+    // The session's task detects the end of the connection, but needs time to run.
     timeout(Duration::from_millis(1), session.ended())
         .await
         .is_err()

@@ -31,9 +31,9 @@ use crate::render::{Format, Style, shown};
 #[derive(Debug, Args)]
 #[command(after_help = TARGET, override_usage = SEARCH_USAGE)]
 pub(crate) struct Search {
-    /// One or more targets, then the query: words with optional index names (ti:war au:tolstoy), joined by AND, OR or
-    /// NOT in capitals, cut off with an asterisk (libr*), or PQF if it begins with @. Every target is searched, even if another one fails. With --input, give targets only: each line of the
-    /// file is a query.
+    /// One or more targets, then the query: words with optional index names (ti:war au:tolstoy), joined by AND, OR or NOT in capitals, cut
+    /// off with an asterisk (libr*), or PQF if it begins with @. Every target is searched, even if another one fails. With --input, give
+    /// targets only: each line of the file is a query.
     #[arg(required = true, value_name = "TARGET... QUERY", add = complete::targets_and_query())]
     pub(crate) words: Vec<OsString>,
 

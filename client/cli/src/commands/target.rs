@@ -1,4 +1,4 @@
-//! Opens a session with a target given by name, after resolving its profile, routes and credentials.
+//! Opens a session with a target that the user names, after resolving its profile, routes and credentials.
 
 mod named;
 mod open_session;

@@ -138,7 +138,7 @@ fn is_unanswered(exit: u8) -> bool {
 /// part that agrees with the output is then used.
 ///
 /// # Errors
-/// Fails if the report has another format, contains other inputs, or cannot be read.
+/// Fails if the report has a different format, contains different inputs, or cannot be read.
 pub(crate) fn resume(
     mut report: impl BufRead,
     form: ReportForm,

@@ -1,6 +1,6 @@
-//! Restores reports that were saved by a spreadsheet program: with semicolons or different line ends, without the byte
-//! order mark, and with plain text in place of formulas. They are rewritten in their original form, so that a run can
-//! continue them.
+//! Restores reports that a spreadsheet program has saved with semicolons or different line ends, without the byte order
+//! mark, or with plain text in place of formulas. They are rewritten in their original form, so that a run can continue
+//! them.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};

@@ -291,7 +291,8 @@ impl<'a> BatchState<'a> {
         // Standard output is closed or cannot be written, so the document cannot be ended.
         let is_closed = matches!(&ran, Ok(Err(Failure::BrokenPipe | Failure::Write(_))));
         let is_standard = matches!(self.destination, Destination::Standard(_));
-        // An interruption is not a failure to write, so the later lines of the report are put back then too.
+        // An interruption is not a failure to write, so the later lines of the report are put back after an
+        // interruption too.
         let is_broken = matches!(
             ran,
             Ok(Err(Failure::Unwritten(_)

@@ -85,7 +85,8 @@ impl<'a> Run<'a> {
     /// Reads all files, and writes the requested output. Returns the exit code.
     pub(super) fn carry_out(mut self) -> Result<Exit, Failure> {
         let arguments = self.arguments;
-        // Signals are watched before a file is created, so that a signal cannot leave an incomplete file behind.
+        // The program begins to watch for signals before a file is created, so that a signal cannot leave an incomplete
+        // file behind.
         self.stopped();
         let mut result = if arguments.converts() {
             // All inputs are checked first, so that a missing file is reported before anything is written.

@@ -295,7 +295,7 @@ impl QueryAnswers {
         Err(Box::new(recipient.last(ended).await))
     }
 
-    /// Shows the next record, or the reason why there are no further records.
+    /// Shows the next record, or the reason why there are no more records.
     async fn record(
         &self,
         query: &QueryAt<'_>,

@@ -1,5 +1,5 @@
-//! Collects the reasons why records found by a search are not shown. Each reason is printed once; at the end, the
-//! number of further records to which it applies is printed.
+//! Collects the reasons why records found by a search are not shown. Each reason is printed once; at the end, the number of other records
+//! to which it applies is printed.
 
 use z3950::retrieve::OutcomeName;
 

@@ -19,7 +19,7 @@ use z3950::error::chain;
 /// A target given on the command line.
 #[derive(Clone)]
 pub(crate) struct NamedTarget {
-    /// The target as given, without its user name and password.
+    /// The target as the user typed it, without its user name and password.
     pub(crate) text: String,
     pub(crate) resolved: Arc<Resolved>,
     /// Whether the target or its profile names databases. If not, the default databases are used.
@@ -92,8 +92,8 @@ impl NamedTarget {
 }
 
 impl fmt::Display for NamedTarget {
-    /// Writes the target as given. It is followed by `(--demo)` if the built-in catalogue answers, or by the server if
-    /// the target is the name of a profile.
+    /// Writes the target as the user typed it. It is followed by `(--demo)` if the built-in catalogue answers, or by
+    /// the server if the target is the name of a profile.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let written = self.text.split('/').next().unwrap_or_default();
         let name = self.resolved.name.as_deref();

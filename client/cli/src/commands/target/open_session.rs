@@ -122,7 +122,7 @@ impl Seen {
         self.kept().last.clone()
     }
 
-    /// Sets the file to which further records are appended; `None` for no file.
+    /// Sets the file to which records are appended from now on; `None` for no file.
     pub(crate) fn dump_to(&self, file: Option<(String, Growing)>) {
         self.kept().file = file;
     }

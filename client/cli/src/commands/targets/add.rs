@@ -25,7 +25,7 @@ use crate::console::exit::Exit;
 use crate::console::interrupt::{Interrupt, Stopped};
 use crate::console::output::{Failure, Output};
 
-/// A new profile. Its serialized form is the options as they are in the profile's file.
+/// A new profile. Its serialized form has the same keys as a profile in the targets file.
 #[derive(Debug, Args, Serialize)]
 pub(crate) struct Add {
     /// The name of the profile: letters, digits, - and _.
@@ -92,8 +92,8 @@ pub(crate) struct Add {
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..), hide_short_help = true)]
     pub(crate) sessions: Option<u16>,
 
-    /// How many requests to send in a session before they are answered, if the server does not carry out operations side by
-    /// side. Most servers answer them in turn; some lose all but the first.
+    /// How many requests to send in a session before they are answered, if the server does not carry out operations concurrently. Most
+    /// servers answer them in turn; some lose all but the first.
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..), hide_short_help = true)]
     pub(crate) pipelined: Option<u16>,
 
@@ -242,7 +242,7 @@ async fn checked(arguments: &Add, section: &str, output: &mut Output) -> Result<
     try_out(&reach, &place, output).await
 }
 
-/// Returns a client, and the target that has the given address.
+/// Returns a client, and the target at the address in the arguments.
 async fn reached(arguments: &Add, output: &Output) -> Result<(TargetClient, NamedTarget), Failure> {
     let mut connection = arguments.connection.clone();
     // The file may not exist yet, because it is about to be created.

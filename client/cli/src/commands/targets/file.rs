@@ -17,7 +17,7 @@ pub(super) const TARGETS: &str = "targets";
 
 const BYTE_ORDER_MARK: &str = "\u{feff}";
 
-/// Returns the file given by `--targets`, or the user's file if the option is not given.
+/// Returns the file that `--targets` names, or else the user's file.
 pub(super) fn own_file(known: &TargetsFile) -> Result<PathBuf, Failure> {
     let named = known.targets_file.clone();
     named.or_else(Profiles::user_file).ok_or_else(|| {

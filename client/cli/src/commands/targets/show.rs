@@ -6,8 +6,8 @@ use z3950_asn1::query::names::TABLE;
 /// The Use value of OCLC numbers, for which no query language has a name.
 const OCLC_NUMBER: i64 = 1211;
 
-/// Returns the lines for a profile, given in the form printed by `--json`. If a key has several lines, only the first
-/// line shows the key.
+/// Returns the lines for a profile. `profile` is in the form that `--json` prints. If a key has several lines, only the
+/// first line shows the key.
 pub(super) fn lines(profile: &Map<String, Value>) -> Vec<String> {
     let mut rows = Vec::new();
     for (key, value) in profile {

@@ -60,7 +60,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "NAME", value_parser = syntax, add = complete::syntax())]
     pub(super) syntax: Option<Oid>,
 
-    /// Send each file unchanged, as one record in the syntax --syntax, or in XML if it begins with <.
+    /// Send each file unchanged, as one record in the syntax from --syntax, or in XML if it begins with <.
     #[arg(long, hide_short_help = true)]
     pub(super) whole: bool,
 

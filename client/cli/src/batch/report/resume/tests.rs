@@ -1,4 +1,4 @@
-//! Tests for reports that are truncated, damaged, ahead of the output, or made from other inputs.
+//! Tests for reports that are truncated, damaged, ahead of the output, or made from different inputs.
 
 use std::io::Cursor;
 use std::time::Duration;
