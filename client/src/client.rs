@@ -47,16 +47,16 @@ pub struct ClientOptions {
     /// How long unused sessions stay open, for example after their connection was dropped. With `None`, they stay open
     /// until the server ends them or [`Client::close_all`] is called.
     pub idle_time: Option<Duration>,
-    /// The maximum number of sessions that are in use at the same time with each server whose profile sets no maximum;
-    /// 16 if this is `None`.
+    /// The maximum number of sessions that are in use at the same time with each server whose profile sets no maximum.
+    /// If this is `None`, the maximum is 16.
     pub max_sessions: Option<usize>,
     /// Whether retrievals and [`Client::close_all`] wait for the server's response to Close, which costs a round trip.
     pub awaits_close: bool,
     /// Whether dropping the future of an operation cancels the operation, if the server grants triggerResourceCtrl. See
     /// [`SessionOptions::cancels_dropped`].
     pub cancels_dropped: bool,
-    /// The maximum number of times that a request is sent again after its session was lost; 1 by default. A request is
-    /// sent again only if the server had answered other requests in the lost session. See
+    /// The maximum number of times that a request is sent again after its session was lost. The default is 1. A request
+    /// is sent again only if the server had answered other requests in the lost session. See
     /// [`SessionOptions::max_repeats`].
     pub max_repeats: usize,
     /// The servers through which the requests passed before they reached this client; empty if the client works
@@ -149,7 +149,8 @@ impl Client {
         Self::with_routes(options, Routes::with_resolver(resolver))
     }
 
-    /// Creates a client with other routes to servers: a proxy, TLS options, or your own connector.
+    /// Creates a client that reaches servers by different routes: through a proxy, with TLS options, or with your own
+    /// connector.
     pub fn with_routes(options: ClientOptions, routes: Routes) -> Self {
         Self {
             options: Arc::new(options),
@@ -165,7 +166,7 @@ impl Client {
         &self.options
     }
 
-    /// Returns a client with other options and the same sessions.
+    /// Returns a client with different options and the same sessions.
     pub fn with_options(&self, options: ClientOptions) -> Self {
         Self {
             options: Arc::new(options),
@@ -203,7 +204,7 @@ impl Client {
         limit.hold(Phase::Call, Box::pin(call)).await?
     }
 
-    /// Returns a client with other profiles and the same options and sessions.
+    /// Returns a client with different profiles and the same options and sessions.
     pub fn with_profiles(&self, profiles: impl Into<Arc<Profiles>>) -> Self {
         Self {
             profiles: profiles.into(),
@@ -299,7 +300,7 @@ impl Client {
         }
     }
 
-    /// Plans the requests for a URL, and reports an error if a part of it would have no effect.
+    /// Plans the requests for a URL, and reports an error if a part of the URL would have no effect.
     ///
     /// # Errors
     /// See [`PlanError`].

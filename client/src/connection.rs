@@ -71,7 +71,7 @@ impl Connection {
         }
     }
 
-    /// Searches, and sorts the result if the query has sort keys. The records stay at the server until they are read.
+    /// Searches, and sorts the result if the query has sort keys. The records stay on the server until they are read.
     ///
     /// # Errors
     /// [`Error::Refused`] with the server's diagnostics; [`Error::Term`] for a term that the target's character set cannot

@@ -112,7 +112,7 @@ pub enum Error {
         /// The phase in which the server sent the challenge.
         phase: Phase,
     },
-    /// No record matches, so the locator is invalid at this server (RFC 1736 §3).
+    /// No record matches, so the locator is invalid on this server (RFC 1736 §3).
     #[error("no record matches")]
     NoMatch,
     /// No record matches in the sources of the database that answered, but other sources, which may have matching
@@ -248,7 +248,7 @@ impl Error {
         }
     }
 
-    /// Returns the same error in another phase.
+    /// Returns the same error with a different phase.
     pub(crate) fn in_phase(mut self, now: Phase) -> Self {
         match &mut self {
             Self::Unavailable { phase, .. }

@@ -146,7 +146,7 @@ fn named_attributes(url: &GopherUrl) -> Option<(GopherUrl, Vec<Octets>)> {
     (!names.is_empty()).then_some((all, names))
 }
 
-/// Returns the URL with another Gopher+ string; `None` if the URL would be too long.
+/// Returns the URL with a different Gopher+ string; `None` if the URL would be too long.
 fn with_plus(url: &GopherUrl, plus: GopherPlus) -> Option<GopherUrl> {
     url.to_builder().plus(plus).build().ok()
 }

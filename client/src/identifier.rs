@@ -451,7 +451,7 @@ fn begins_with_year(text: &str) -> bool {
         && ("2001".."2100").contains(&text.get(..4).unwrap_or_default())
 }
 
-/// Returns whether a hyphen divides eight characters in the middle, as in an ISSN.
+/// Returns whether text consists of eight characters with a hyphen in the middle, as in an ISSN.
 fn is_hyphenated(text: &str) -> bool {
     let mut halves = text.split('-').map(|half| half.chars().count());
     halves.by_ref().eq([4, 4])

@@ -261,8 +261,8 @@ pub fn id_pass(userinfo: &Userinfo) -> IdAuthentication {
 impl Plan {
     /// Applies the server's profile: its TLS settings, its limits and the character set of its records, and, for the
     /// fallbacks that [`Fallback`] allows, its searches for a docid, its attributes and its record syntax. The requests
-    /// that RFC 2056 §4 prescribes remain the same. A profile for another host or port has no effect. Credentials are
-    /// handled by [`Client::plan`](crate::Client::plan).
+    /// that RFC 2056 §4 prescribes remain the same. A profile for a different host or port has no effect. Credentials
+    /// are handled by [`Client::plan`](crate::Client::plan).
     pub fn with_profile(mut self, profile: &Profile) -> Self {
         if (&profile.host, profile.port) == (&self.host, self.port) {
             self.profile = Some(Box::new(profile.clone()));

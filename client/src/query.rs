@@ -183,7 +183,8 @@ impl Query {
             rpn: left, sort, ..
         } = self;
         let (mut right, other_sort) = (other.rpn, other.sort);
-        // A query has a single attribute set, so attributes of the right operand must name a different set themselves.
+        // A query has a single attribute set. If the right operand has a different one, its attributes must name that
+        // set themselves.
         if right.attribute_set != left.attribute_set {
             let operands = right.rpn.terms_mut();
             for attribute in operands.flat_map(|operand| &mut operand.attributes) {

@@ -149,8 +149,8 @@ impl Record {
         }
     }
 
-    /// Returns the bibliographic record in an OPAC record, or `None` if it contains none, or if the record has another
-    /// syntax.
+    /// Returns the bibliographic record in an OPAC record, or `None` if it contains none, or if the record has a
+    /// different syntax.
     pub fn bibliographic(&self) -> Option<Self> {
         let RetrievedRecord::Opac(record) = self.retrieved() else {
             return None;
@@ -274,7 +274,7 @@ fn damage_of(external: &External) -> Option<String> {
             let found = marcxml_record(&octets).filter(|found| found.incomplete)?;
             match found.record {
                 Ok(_) => Some(found.notes.join("; ")),
-                // XML in another schema is not damaged MARCXML, so the error is reported only if the record claims to be MARCXML.
+                // XML in a different schema is not damaged MARCXML, so the error is reported only if the record claims to be MARCXML.
                 Err(error) => says_marcxml(&octets).then_some(error),
             }
         }

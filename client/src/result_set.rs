@@ -25,7 +25,7 @@ use crate::record::Record;
 use crate::target::adapt::RecordForm;
 use crate::target::profile::Attributes;
 
-/// The result of a search. Several result sets of one connection can be read at the same time. At a server that keeps
+/// The result of a search. Several result sets of one connection can be read at the same time. On a server that keeps
 /// only one result set, searches are repeated as necessary.
 pub struct ResultSet {
     shared: Arc<SharedSet>,
@@ -163,8 +163,8 @@ impl ResultSet {
         self.shared.set_form(options);
     }
 
-    /// Sorts the records at the server by keys, with the most important key first. A stream that is being read continues
-    /// at its position in the new order.
+    /// Sorts the records on the server by keys, with the most important key first. A stream that is being read continues at its position in
+    /// the new order.
     ///
     /// # Errors
     /// [`Error::Refused`] if the server does not support these keys. Other errors mean that the connection failed.
@@ -184,7 +184,7 @@ impl ResultSet {
         self.shared.connection.is_same(connection)
     }
 
-    /// Returns the name of the set at the server.
+    /// Returns the name of the set on the server.
     pub(crate) fn name(&self) -> InternationalString {
         self.shared.name()
     }

@@ -55,8 +55,8 @@ pub struct Step {
 }
 
 impl Step {
-    /// Returns the reason why another step follows this one: the server's reasons for a refusal, or that no record
-    /// matches.
+    /// Returns the reason why another step follows this one: the reasons that the server gave for a refusal, or the
+    /// statement that no record matches.
     pub fn reason(&self) -> String {
         match (self.request, self.hits) {
             (StepRequest::Search, Some(0)) => "no record matches".to_owned(),

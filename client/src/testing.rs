@@ -119,7 +119,7 @@ where
         };
         budget -= octets.len();
         for piece in octets.chunks(step) {
-            // An error means that the client has closed the connection, for which the test itself checks.
+            // An error means that the client has closed the connection, which the test itself checks.
             let _ = writer.write_all(piece).await;
             tokio::task::yield_now().await;
         }
@@ -199,7 +199,7 @@ impl Peer {
     }
 
     pub(crate) async fn send(&mut self, apdu: impl Into<Apdu>) {
-        // An error means that the client has closed the connection, for which the test itself checks.
+        // An error means that the client has closed the connection, which the test itself checks.
         let _ = self.writer.write_all(&encode(&apdu.into())).await;
     }
 

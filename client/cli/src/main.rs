@@ -71,7 +71,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
     };
     console::logging::install(cli.messages.verbose, cli.messages.color);
     // Without this call, a signal ends the program when a file exceeds the size limit. If the call fails, the signal
-    // remains in effect.
+    // keeps this effect.
     let _ = z3950_files::survive_size_limit();
     let Messages {
         verbose,

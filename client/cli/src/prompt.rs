@@ -55,7 +55,7 @@ use crate::console::waiting::WaitingLine;
 use crate::render::Format;
 use crate::tape::Tape;
 
-/// The maximum depth of files that run each other with `source`.
+/// The maximum nesting depth of files that run other files with `source`.
 const MAX_DEPTH: usize = 8;
 
 /// The maximum time for sending the request that stops an operation.
@@ -126,8 +126,8 @@ pub(crate) struct Introduction {
     pub(crate) error: Option<String>,
 }
 
-/// Opens the session for a URL, and writes what `introduce` returns for the open session. If standard input and output
-/// are terminals, then reads commands. The user's `.z3950rc` is not run, so that all users see the same output.
+/// Opens the session for a URL, and writes what `introduce` returns for the open session. Afterwards, reads commands if
+/// standard input and output are terminals. The user's `.z3950rc` is not run, so that all users see the same output.
 pub(crate) fn open_introduced(
     (client, tape): (Client, Tape),
     url: &str,
@@ -221,7 +221,7 @@ impl Input {
         let mut work = pin!(waiting.during(Interrupt.or(work)));
         loop {
             tokio::select! {
-                // A signal ends the work before the next question is asked.
+                // The work is polled first, so that a signal ends it before the next question is asked.
                 biased;
                 result = &mut work => return result,
                 Some(question) = self.questions.recv() => match &mut self.source {
@@ -313,7 +313,7 @@ fn run(
             exit
         }
     };
-    // After a session could not be opened, a user may continue, but a script cannot.
+    // If the session could not be opened, a user may continue, but a script may not.
     let cannot_begin = target.is_some() && !state.has_session() && !input.is_terminal();
     if !state.is_leaving && (is_to_end(exit) || cannot_begin || state.stops_after(exit)) {
         if cannot_begin {

@@ -210,7 +210,8 @@ pub(crate) fn render(
             let members = described(&whole.citation(), origin.source, &whole.holdings());
             other::json(&record, members)
         }
-        // With local fields added, the record is no longer what the server sent.
+        // With local fields added, the record is no longer what the server sent, so the MARC record inside it is
+        // rendered instead.
         Format::Text if style.has_local() => {
             within(&record, style, context).unwrap_or_else(|| other::text(&record, charset))
         }

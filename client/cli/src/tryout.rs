@@ -1,4 +1,4 @@
-//! `z3950 try`: executes a retrieval URL and a session URL (RFC 2056 §3, §4) at the built-in server, shows both
+//! `z3950 try`: executes a retrieval URL and a session URL (RFC 2056 §3, §4) against the built-in server, shows both
 //! conversations, and then continues at the prompt with the open session.
 
 mod layout;
@@ -27,8 +27,8 @@ use crate::tape::Tape;
 
 #[derive(Debug, Args)]
 pub(crate) struct Try {
-    /// A retrieval URL to carry out instead of the one in the example. The built-in server answers, whatever the host,
-    /// and the session is opened with the databases in the URL.
+    /// A retrieval URL to execute instead of the example. The built-in server answers, whatever the host, and the
+    /// session is opened with the databases in the URL.
     #[arg(value_name = "URL")]
     pub(crate) url: Option<OsString>,
 
@@ -81,7 +81,7 @@ pub(crate) fn run(
     Ok(exit.and(ended))
 }
 
-/// A retrieval URL that was executed at the built-in server.
+/// A retrieval URL that was executed against the built-in server.
 struct Retrieved {
     server: SocketAddr,
     url: Z3950Url,

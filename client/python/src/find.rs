@@ -1,4 +1,4 @@
-//! Searches and lookups at one or more targets, for which a program needs no connection object. A search returns its
+//! Searches and lookups at one or more targets. A program needs no connection object for them. A search returns its
 //! events as they arrive, and a lookup returns its answer.
 
 use std::sync::Arc;

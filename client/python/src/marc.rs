@@ -75,7 +75,7 @@ impl Numbered {
         self.next += 1;
         let inserted = self.record_mut().insert_ordered(field);
         inserted.map_err(|error| PyValueError::new_err(error.to_string()))?;
-        // The new field is the last one with its tag.
+        // `insert_ordered` has put the new field after all other fields with its tag.
         let fields = self.record.fields.iter();
         let place = fields.rev().position(|other| other.tag == tag);
         let place = self.numbers.len() - place.unwrap_or(0);

@@ -369,7 +369,7 @@ impl Record {
     }
 
     /// The record as dicts, lists and strings: MARC-in-JSON, the elements of an OPAC, GRS-1, Summary or Explain record,
-    /// or the text of another record. `None` for any other record.
+    /// or a string for other text. `None` for any other record.
     #[getter]
     fn json<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         guarded(|| {

@@ -1,6 +1,6 @@
-//! Requests, which are futures for whose results Python waits. A waiting thread releases the GIL but still handles
-//! signals. With asyncio, no thread waits; a callback is called when the result is available. If the result is no
-//! longer needed, the request is cancelled, but its session stays open.
+//! Requests, each of which is a future whose result Python waits for. A waiting thread releases the GIL but still
+//! handles signals. With asyncio, no thread waits; a callback is called when the result is available. If the result is
+//! no longer needed, the request is cancelled, but its session stays open.
 //!
 //! At first, a waiting thread polls the work itself, which is fastest. After one tick, the work becomes a task of the
 //! runtime, which any waiting thread can drive. This is necessary because a signal handler, which runs between two

@@ -71,8 +71,8 @@ impl ResultSet {
 impl Held {
     /// Returns the record at a position; `None` if the server had estimated more records than there are.
     ///
-    /// A record that was fetched recently is not fetched again. If the next record after these is requested, a complete
-    /// page of records is fetched.
+    /// A record that was fetched recently is not fetched again. If the record after the most recently fetched ones is
+    /// requested, a complete page of records is fetched.
     async fn record(&self, position: u64) -> Result<Option<z3950::Record>, Failure> {
         let set = self.set.read().await;
         let count = {
@@ -155,7 +155,7 @@ impl ResultSet {
         }))
     }
 
-    /// Sorts the records at the server.
+    /// Sorts the records on the server.
     fn sort(&self, keys: Vec<String>) -> PyResult<Request> {
         let keys = keys.iter().map(|key| key.parse::<SortKey>());
         let keys: Vec<_> = keys

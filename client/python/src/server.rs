@@ -118,7 +118,7 @@ impl Server {
             let records = given.into_iter().map(Given::records);
             named.push((name, records.collect::<PyResult<Vec<_>>>()?.concat()));
         }
-        // The server's builder panics if it cannot continue.
+        // The server's builder panics if it cannot continue, so this function is called through `guarded`.
         let start = move || {
             if let Some(path) = recorded {
                 return TestServer::try_recorded(path).map_err(unrecorded);
@@ -153,7 +153,7 @@ impl Server {
         self.view(py, |server| server.addr_tls().to_string())
     }
 
-    /// Returns the APDUs in all sessions so far, in the format of a recording's lines.
+    /// Returns the APDUs in all sessions so far, in the format of the lines of a recording.
     #[getter]
     fn apdus<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let said = self.look(py, |state| {

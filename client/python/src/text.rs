@@ -13,7 +13,8 @@ use z3950_marc::select::TagPattern;
 
 use crate::error::quoted;
 
-/// A text argument. If the argument has another type, the exception names that type, as Python's own exceptions do.
+/// A text argument. If the argument is not text, the exception names the type of the argument, as Python's own
+/// exceptions do.
 pub(crate) struct Text<'a>(Cow<'a, str>);
 
 impl<'a> FromPyObject<'a, '_> for Text<'a> {

@@ -112,7 +112,7 @@ impl Client {
 
     /// Closes all idle sessions; see [`Client::close_all`](crate::Client::close_all).
     pub fn close_all(&self) {
-        // An error means that the thread cannot be started. Then there is no session to close either.
+        // An error means that the thread cannot be started. In that case, there is no session to close.
         let _ = self.runtime.wait(self.client.close_all());
     }
 }

@@ -46,7 +46,7 @@ impl Connection {
         Self::new(self.connection.within(limit), &self.runtime)
     }
 
-    /// Searches the databases of the target. The records stay at the server until they are read.
+    /// Searches the databases of the target. The records stay on the server until they are read.
     ///
     /// # Errors
     /// The errors of [`Connection::search`](crate::Connection::search).

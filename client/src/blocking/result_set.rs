@@ -91,7 +91,7 @@ impl ResultSet {
         self.set.set_form(form);
     }
 
-    /// Sorts the records at the server by keys, with the most important key first.
+    /// Sorts the records on the server by keys, with the most important key first.
     ///
     /// # Errors
     /// The errors of [`ResultSet::sort`](crate::ResultSet::sort).

@@ -98,7 +98,7 @@ fn issue_48_calls_have_limits_and_connections_their_own_credentials() {
         .connect_with("lib.example/cat", options)
         .expect("a connection");
     assert_eq!(cat.search(Query::title("emma")).expect("hits").count(), 1);
-    // The server no longer answers.
+    // The script ends here, so the server does not answer the next search.
     let late = cat.within(limit).search(Query::title("emma"));
     let error = late.expect_err("no answer");
     assert!(error.is_timeout(), "{error:?}");

@@ -97,8 +97,8 @@ impl ClientBuilder {
         self
     }
 
-    /// Sets the maximum number of sessions in use with each server whose profile sets none; 16 by default, and at least
-    /// one.
+    /// Sets the maximum number of sessions in use with each server whose profile sets none. The default is 16, and the
+    /// minimum is one.
     pub fn max_sessions(mut self, count: usize) -> Self {
         self.options.max_sessions = Some(count);
         self
@@ -119,8 +119,8 @@ impl ClientBuilder {
     /// Builds the client. No connection is made yet.
     ///
     /// # Errors
-    /// [`Error::Route`] for certificates or a key that cannot be used; it names their location; [`Error::Target`] for
-    /// credentials whose host is invalid.
+    /// [`Error::Route`], which names their location, for certificates or a key that cannot be used; [`Error::Target`]
+    /// for credentials whose host is invalid.
     pub fn build(self) -> Result<Client, Error> {
         if let Some(error) = self.fault {
             return Err(target_error(error));

@@ -1,5 +1,5 @@
 //! The state that a connection and its result sets share: the target, the leased session, and the names of result sets
-//! (Z39.50-2003 §3.2.2.1.4). At servers that support named result sets, each set has its own name. At other servers,
+//! (Z39.50-2003 §3.2.2.1.4). On servers that support named result sets, each set has its own name. On other servers,
 //! all sets share the name `default`, and only one set can be used at a time.
 
 use std::sync::{self, Arc, PoisonError};
@@ -54,7 +54,7 @@ impl Inner {
         }
     }
 
-    /// Returns the same state with another limit for calls.
+    /// Returns the same state with a different limit for calls.
     pub(super) fn within(&self, limit: Duration) -> Self {
         Self {
             limit: Some(limit),
@@ -213,7 +213,7 @@ impl Names {
 }
 
 impl Name {
-    /// Returns the name of the result set at the server.
+    /// Returns the name of the result set on the server.
     pub(crate) fn name(&self) -> InternationalString {
         if self.names.is_named {
             self.number.to_string().as_str().into()
@@ -244,13 +244,13 @@ impl Drop for Name {
 }
 
 impl Turn {
-    /// Returns whether another set has replaced this set at the server, so that its search has to be repeated.
+    /// Returns whether another set has replaced this set on the server, so that its search has to be repeated.
     pub(crate) fn is_taken(&self) -> bool {
         let holder = self.holder.as_deref();
         holder.is_some_and(|holder| *holder != Some(self.number))
     }
 
-    /// Records that this set now has the shared name `default` at the server.
+    /// Records that this set now has the shared name `default` on the server.
     pub(crate) fn take(&mut self) {
         if let Some(holder) = self.holder.as_deref_mut() {
             *holder = Some(self.number);

@@ -118,7 +118,7 @@ impl Error {
         }
     }
 
-    /// Returns whether the server does not offer the requested service. The client then sends nothing.
+    /// Returns true if the server does not offer the requested service. In this case, the client has sent nothing.
     pub fn is_not_offered(&self) -> bool {
         matches!(
             self,

@@ -41,7 +41,7 @@ pub enum SruFault {
     /// The response to an explain request contains no description of the server.
     #[error("the server has no description of the database")]
     Undescribed,
-    /// The response is for another SRU operation.
+    /// The response belongs to a different SRU operation.
     #[error("an answer to an operation other than {0}")]
     Operation(&'static str),
     /// The server counted records, but did not send them.

@@ -54,7 +54,8 @@ impl TargetOutcome {
         Some(by_title.likeness)
     }
 
-    /// Returns whether to make broader searches, because nothing was found or the search was refused.
+    /// Returns whether broader searches are to be made, which is the case if nothing was found or the search was
+    /// refused.
     pub(super) fn is_asked_again(&self) -> bool {
         let is_none = self.found.is_none();
         is_none
@@ -99,7 +100,7 @@ impl AtTarget<'_> {
         Self { round, ..self }.carry_out().await
     }
 
-    /// Sends the event that the searches at this target have ended.
+    /// Sends the event that reports the end of the searches at this target.
     fn done(&self, outcome: &TargetOutcome, record_syntax: Option<Oid>) {
         self.tell(Event::Done {
             target: self.target,
@@ -166,7 +167,7 @@ impl AtTarget<'_> {
         }
     }
 
-    /// Reports that a query found nothing, after a later search has failed.
+    /// Reports the empty result of an earlier search for the query, after a later search has failed.
     fn nothing(&self, empty: SearchResult, sources: SearchSources) -> (TargetOutcome, Option<Oid>) {
         let found = Arc::new(Found {
             target: self.target,

@@ -97,7 +97,7 @@ pub struct Found {
     /// The query that was sent, in PQF: the query for an identifier, or the one that replaced the caller's query. Empty
     /// if the caller's query was sent unchanged.
     pub query: String,
-    /// The notations of the identifier for which the server was searched.
+    /// The notations of the identifier that were searched for.
     pub terms: Vec<String>,
     /// The server's result, without the records.
     pub result: SearchResult,

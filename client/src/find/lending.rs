@@ -63,7 +63,8 @@ impl Lender<'_> {
 }
 
 impl Lender<'_> {
-    /// Returns the time limit for a search that begins now. A connection enforces its limit itself.
+    /// Returns the time limit for a search that begins now. For a connection, this is no limit, because the connection
+    /// enforces its own.
     pub(super) fn to_search(self) -> Limit {
         match self {
             Self::Client(client) => client.options().timeouts.to_call(),

@@ -1,5 +1,5 @@
-//! The queue of events from a search to their reader. Adding an event never waits, because the search would occupy its session
-//! meanwhile. Before more records are fetched, the search waits until the reader has taken all events and requests another one.
+//! The queue of events from a search to their reader. Adding an event never waits, because a search that waited would still occupy its
+//! session. Before more records are fetched, the search waits until the reader has taken all events and requests another one.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};

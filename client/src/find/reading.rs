@@ -32,7 +32,7 @@ impl AtTarget<'_> {
             let next = self.records_from(self.wanted.start, set, leased).await;
             let record_syntax = next.record_syntax;
             let is_empty = next.is_empty();
-            // The reader may give the session up as soon as it has the event.
+            // The records are stored first, because the reader may give the session up as soon as it has the event.
             self.held.hold(next);
             self.tell(Event::Found(Arc::clone(&found)));
             if is_empty {

@@ -1,4 +1,4 @@
-//! Tests of lookups at a server that refuses some searches. They check which searches are made, and which search is
+//! Tests of lookups on a server that refuses some searches. They check which searches are made, and which search is
 //! reported as successful. Also tests concurrent searches.
 
 mod stopped;
@@ -39,7 +39,7 @@ async fn look_up(
     (found, records, failure)
 }
 
-/// Looks up an identifier at a server that answers each query in PQF with the hits or the diagnostic returned by
+/// Looks up an identifier on a server that answers each query in PQF with the hits or the diagnostic returned by
 /// `answer`. `expected` contains the searches, followed by the result.
 async fn check(identifier: &str, answer: fn(&str) -> Result<i64, i64>, expected: &[&str]) {
     let asked = Arc::new(Mutex::new(Vec::new()));

@@ -142,7 +142,7 @@ impl ProblemDetails {
         }))
     }
 
-    /// Returns the error for a refusal by the server that the gateway reports.
+    /// Returns the error for a refusal by the server, as reported by the gateway.
     fn refused(&self, phase: Phase) -> Error {
         Error::Refused {
             phase,

@@ -71,7 +71,7 @@ impl Connect for Scripted {
                 request.truncate(length);
                 requests.lock().expect("no panic")[count] = request;
                 for turn in turns {
-                    // An error means that the client has closed the connection; the test itself checks for that.
+                    // An error means that the client has closed the connection, which the test itself checks.
                     let _ = play(&mut theirs, turn).await;
                 }
             });
@@ -354,7 +354,8 @@ async fn audit_b17_a_lone_dot_ends_text() {
         );
         assert!(begun.elapsed().as_secs() <= 1, "{path} {turns:?}");
     }
-    // An endless reply after the dot is refused, and a long line after it is examined only once.
+    // After the dot, the server sends octets without end, quickly or one at a time. The text still ends at the dot, and
+    // the client stops reading within this number of seconds.
     for (after, seconds) in [(Turn::Endless(b"b"), 1), (Turn::Trickle, 30)] {
         let server = Scripted::new(&[&[text.clone(), after]]);
         let options = GopherOptions {
@@ -455,8 +456,8 @@ async fn unsendable_urls_are_refused() {
     assert_eq!(plan(&url, &options).expect("a plan").request, b"a\t+\r\n");
 }
 
-/// Tests requirement G-6.2: `$` asks for the attributes of all items in a directory. On another item, it means `!`, so
-/// the reply has the attributes of that item.
+/// Tests requirement G-6.2: `$` asks for the attributes of all items in a directory. On any other item, it means `!`,
+/// so the reply has the attributes of that item.
 #[tokio::test(start_paused = true)]
 async fn g_6_2_without_a_directory_the_attributes_of_all_items_are_those_of_the_item() {
     let one = "+INFO: 0A\ta\th.example\t70\t+\r\n+ADMIN:\r\n me\r\n";

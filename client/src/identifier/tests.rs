@@ -225,7 +225,7 @@ fn audit_r_b6_several_numbers_are_each_read() {
         ),
         (Some(Kind::Oclc), "12345 | 12346", "oclc:12345 oclc:12346"),
         (Some(Kind::Lccn), "85-2 ; 86-3", "lccn:85-2 lccn:86-3"),
-        // An identifier of a kind without a fixed form is not split.
+        // Text of a kind without a fixed form is not split, because a separator may be part of the identifier.
         (None, "a | b", "docid:a | b"),
         (None, "12345678 ; 12345679", "docid:12345678 ; 12345679"),
         (

@@ -209,7 +209,8 @@ impl Attempt {
         parts.join(" and ")
     }
 
-    /// Returns the names of the indexes with the other attributes, such as `ISBN`, `ISBN with right truncation` or `title and author`.
+    /// Returns the names of the indexes, each with the names of its other attributes, such as `ISBN`, `ISBN with right truncation` or
+    /// `title and author`.
     pub(crate) fn name(&self) -> String {
         let mut names: Vec<String> = self.attributes.iter().map(name).collect();
         names.dedup();

@@ -85,8 +85,8 @@ impl Publication {
         })
     }
 
-    /// Reads the publication from a record sent by a server. Returns `None` if no title can be read from its record
-    /// syntax.
+    /// Reads the publication from a record sent by a server. Returns `None` if no title can be read from records in
+    /// this syntax.
     pub(crate) fn of_retrieved(record: &External, charset: Option<Charset>) -> Option<Self> {
         let record = Record::new(record.clone(), None).with_charset(charset);
         if let Some(marc) = record.marc().or_else(|| record.described()) {

@@ -1,6 +1,6 @@
-//! A leased session. It has one user, or as many users as there may be requests in progress. In the latter case, the
-//! server performs requests concurrently (concurrentOperations, Z39.50-2003 §3.5), or the client sends them before
-//! earlier ones are answered. Each user has a separate result set.
+//! A leased session. It has one user or, if several requests may be in progress, as many users as requests. Several
+//! requests may be in progress if the server performs them concurrently (concurrentOperations, Z39.50-2003 §3.5), or if
+//! the client sends requests before earlier ones are answered. Each user has a separate result set.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -414,7 +414,8 @@ impl<'a> LentRequest<'a> {
             return true;
         }
         let opener = &self.session.opener;
-        // Over SRU, a request is already sent again if its connection was lost.
+        // Over SRU, the HTTP client already sends a request again if its connection was lost, so one repeat fewer is
+        // allowed here.
         let is_sent_again = usize::from(opener.key.endpoint.is_sru());
         let max = opener.max_repeats().saturating_sub(is_sent_again);
         // A caller who allows several repeats makes many requests, so a server that has answered any of them is known to work.
@@ -439,7 +440,7 @@ impl<'a> LentRequest<'a> {
             Error::Ended { .. } => true,
             Error::Unavailable { cause, .. } => match cause {
                 Cause::AnotherAnswer(_) => true,
-                // The answer to an earlier request may be missing, which delays all later answers.
+                // In a pipelined session, a missing answer to an earlier request delays all later answers.
                 Cause::Timeout(_) => self.session.is_pipelined,
                 _ => false,
             },

@@ -518,7 +518,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
         let sent = ready!(sent);
         self.is_unsent = false;
         match sent {
-            // The server may have sent a reason before it went away, so stop writing but continue to read.
+            // The server may have sent a reason before it closed the connection, so stop writing but continue to read.
             Err(StreamError::Io(error)) if is_gone(&error) => {
                 self.has_stopped_reading = true;
                 self.framed.write_buffer_mut().clear();

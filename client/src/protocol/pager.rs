@@ -104,7 +104,7 @@ const LEAST_WAIT: Duration = Duration::from_secs(1);
 /// The maximum number of diagnostics for one result set that are logged as warnings.
 const MAX_REPORTED: usize = 20;
 
-/// A result set at a server. Each position contains a record or a diagnostic in its place.
+/// A result set on a server. Each position contains a record or a diagnostic in its place.
 #[derive(Debug)]
 pub struct Pager {
     session: Session,
@@ -352,7 +352,7 @@ impl Pager {
         Ok(())
     }
 
-    /// Deletes the result set at the server.
+    /// Deletes the result set on the server.
     ///
     /// # Errors
     /// The errors of [`Session::delete`].
@@ -385,7 +385,8 @@ impl Pager {
                 }
             };
             if !is_whole(&result, asked) {
-                // The next request starts at another position, so the answers to requests sent ahead are not needed.
+                // The next request starts at a different position, so the answers to requests sent ahead are not
+                // needed.
                 self.ahead.clear();
             }
             if let Some(wait) = asked_to_wait(&result).filter(|_| waits < MAX_WAITS) {
@@ -403,7 +404,8 @@ impl Pager {
                     self.unreadable = 0;
                     self.report("with the records came", &diagnostics.0);
                     self.chunks.came(asked, &records, asking.elapsed());
-                    // If the first record is in another syntax, the records after it are requested separately.
+                    // If a later record is not available in the requested syntax, only the records before it are
+                    // returned. It is then the first record of the next request, for which the syntax is changed.
                     let others = records.iter().skip(1).position(is_in_no_such_syntax);
                     if let Some(before) = others.filter(|_| !self.options.alternatives.is_empty()) {
                         records.truncate(before + 1);
@@ -588,7 +590,7 @@ impl Pager {
     async fn search_on(&mut self, session: &Session) -> Result<(), Error> {
         self.ahead.clear();
         let search = SearchOptions {
-            // The facets are already known, so they are not requested again.
+            // The facets have already been received, so they are not requested again.
             additional_search_info: None,
             ..without_records(&self.search)
         };

@@ -68,7 +68,7 @@ impl SubstituteForm {
         matches!(self, Self::ElementSet(name) if !name.as_bytes().eq_ignore_ascii_case(b"F"))
     }
 
-    /// Returns the element set, or `None` if the substitute form is another record syntax.
+    /// Returns the element set, or `None` if the substitute form is a record syntax.
     pub fn element_set(&self) -> Option<&InternationalString> {
         match self {
             Self::ElementSet(name) => Some(name),

@@ -137,9 +137,9 @@ impl Session {
         })
     }
 
-    /// Sends Init again on the same connection, after all earlier requests have been answered. This can authenticate
-    /// another user or negotiate other options. The standard does not define the effect (Z39.50-2003 §3.2.1). Servers
-    /// delete the result sets, and some close the connection.
+    /// Sends Init again on the same connection, after all earlier requests have been answered. This can authenticate a
+    /// different user or negotiate different options. The standard does not define the effect (Z39.50-2003 §3.2.1).
+    /// Servers delete the result sets, and some close the connection.
     ///
     /// The returned handle has the new options. Older handles keep their options, and are closed together with the new
     /// handle. The maximum size of APDUs that was set by the first Init does not change.
@@ -315,7 +315,7 @@ impl Session {
         self.timeouts
     }
 
-    /// Returns a handle to the same session with other timeouts.
+    /// Returns a handle to the same session with different timeouts.
     pub fn with_timeouts(&self, timeouts: Timeouts) -> Self {
         Self {
             timeouts,

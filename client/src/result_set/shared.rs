@@ -35,7 +35,7 @@ impl SharedSet {
         }
     }
 
-    /// Returns the name of the set at the server.
+    /// Returns the name of the set on the server.
     pub(super) fn name(&self) -> InternationalString {
         self.name.name()
     }
@@ -45,7 +45,7 @@ impl SharedSet {
         *self.form.lock().unwrap_or_else(PoisonError::into_inner) = Some(options);
     }
 
-    /// Waits for the right to use the set, and repeats its search if another set has replaced it at the server. The set
+    /// Waits for the right to use the set, and repeats its search if another set has replaced it on the server. The set
     /// can be used until both returned values are dropped.
     ///
     /// # Errors

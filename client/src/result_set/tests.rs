@@ -96,7 +96,7 @@ async fn audit_r_l8_a_stream_outlives_the_function_that_made_it() {
             [Some(1), Some(2), Some(3)],
             "{is_named}"
         );
-        // The session returned to the client when the stream ended.
+        // The session returned to the client when the stream ended, so another stream reuses it.
         drop(stream_of(&client).await.expect("another stream"));
         let search = "search(0/1/0,usmarc)";
         let seen = format!("connect initRequest {search} present(1+3,usmarc) {search}");

@@ -98,7 +98,8 @@ impl SruDescription {
                     .and_then(|attribute| attribute.value.parse().ok()),
                 ZeeRexMap::Name { set, name } => use_of(set, name),
             });
-            // An index without an entry is named by its number anyway, so a name of that form needs no entry.
+            // Without an entry, an index is named by its Use value, so a name that already has this form needs no
+            // entry.
             for value in values.filter(|value| !is_number_of(first, *value)) {
                 options
                     .indexes

@@ -138,7 +138,7 @@ impl SruExchange {
         };
         set.last = LastPage::of(1, &came, &LastPage::default());
         set.first = came;
-        // The facets are known now, so they are not requested again.
+        // The facets have now been received, so they are not requested again.
         set.facets = FacetParameters::default();
         let name = request.result_set_name.clone();
         self.sets.by_name.insert(name, set);
@@ -528,7 +528,7 @@ fn is_miscounted(page: &SearchRetrieveResponse) -> bool {
 }
 
 /// Returns whether the records after an answer cannot be requested: its `nextRecordPosition` is not after `start`, or
-/// its records are too few and have other positions than requested.
+/// its records are too few and are not at the requested positions.
 fn stalls(page: &SearchRetrieveResponse, start: u64, count: u64, came: &[NamePlusRecord]) -> bool {
     let came = u64::try_from(came.len()).unwrap_or(u64::MAX);
     let next = page.next_record_position;

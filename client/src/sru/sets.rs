@@ -61,7 +61,7 @@ pub(super) struct LastPage {
     same: u32,
 }
 
-/// The schema for MARC records at this server.
+/// The schema for MARC records on this server.
 #[derive(Default)]
 pub(super) struct Schemas {
     /// The schema in use, or `None` for the schema in the profile or, if the profile has none, MARCXML.
@@ -89,8 +89,8 @@ impl Schemas {
         self.refused = Some(((set.query.text.clone(), start, count), answer.clone()));
     }
 
-    /// Returns the stored answer to the same request, if the server refused all schemas for it. A request in another
-    /// record syntax would only ask for the same schemas again.
+    /// Returns the stored answer to the same request, if the server refused all schemas for it. A request for a
+    /// different record syntax would only ask for the same schemas again.
     pub(super) fn refused_before(
         &self,
         set: &StoredSearch,

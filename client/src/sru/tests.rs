@@ -104,7 +104,7 @@ async fn play(mut stream: tokio::io::DuplexStream, peer: Peer) {
             state.replies.pop_front().unwrap_or(Reply::HangUp)
         };
         match reply {
-            // An error means that the client has closed the connection, for which the test itself checks.
+            // An error means that the client has closed the connection, which the test itself checks.
             Reply::Octets(octets) => drop(stream.write_all(&octets).await),
             Reply::Last(octets) => return drop(stream.write_all(&octets).await),
             Reply::Endless(begin, more) => {

@@ -14,10 +14,10 @@ use crate::protocol::service::search::SearchOptions;
 /// The database to search if neither the target nor its profile names one.
 pub const DEFAULT_DATABASE: &str = "Default";
 
-/// The number of records per Present, unless the profile sets another number.
+/// The number of records per Present, unless the profile sets a different number.
 const CHUNK: u64 = 20;
 
-/// The maximum number of records per Present in a long range, unless the profile sets another number.
+/// The maximum number of records per Present in a long range, unless the profile sets a different number.
 const MAX_CHUNK: u64 = 500;
 
 /// The form in which to request records. The default is the form in the target's profile.

@@ -89,7 +89,7 @@ impl<'a> HttpUrl<'a> {
         })
     }
 
-    /// Returns the name of the database: the path, and the parameters for whose names `keeps` returns true.
+    /// Returns the name of the database: the path, followed by the parameters whose names `keeps` accepts.
     fn database(&self, keeps: impl Fn(&str) -> bool) -> Option<DatabaseName> {
         let kept = self.parameters().filter(|(name, _)| keeps(name));
         let kept: Vec<&str> = kept.map(|(_, pair)| pair).collect();

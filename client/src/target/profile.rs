@@ -184,7 +184,7 @@ impl<'de> Deserialize<'de> for Profile {
     }
 }
 
-/// The maximum number of sessions with a server, unless its profile sets another number.
+/// The maximum number of sessions with a server, unless its profile sets a different number.
 const MAX_SESSIONS: usize = 16;
 
 /// The limits for leased sessions; see [`Client::lease`](crate::Client::lease). Sessions opened for session URLs

@@ -207,7 +207,7 @@ impl Proxied {
         let cause = match connected {
             Ok(Ok(stream)) => return Ok(stream),
             Ok(Err(refusal)) => Cause::Proxy(refusal),
-            // The proxy has closed the connection or speaks another protocol.
+            // The proxy has closed the connection or speaks a different protocol.
             Err(error) => {
                 let words = format!("{}: {error}", self.proxy);
                 Cause::Other(Arc::new(io::Error::other(words)))

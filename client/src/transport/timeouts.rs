@@ -9,8 +9,8 @@ use crate::error::{Cause, Error, Phase};
 /// The factor by which a slow answer may exceed the time limit for an answer, as long as its octets keep arriving.
 const MAX_WAITS: u32 = 10;
 
-/// The time limits. `None` and [`Duration::MAX`] mean no limit. With zero, anything that is not available immediately
-/// fails.
+/// The time limits. `None` and [`Duration::MAX`] mean no limit. With a limit of zero, anything that is not available
+/// immediately fails.
 ///
 /// ```
 /// use std::time::Duration;

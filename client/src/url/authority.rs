@@ -27,7 +27,7 @@ impl<const DEFAULT: u16> HostPort<DEFAULT> {
         }
     }
 
-    /// Returns the same host with another port.
+    /// Returns the same host with a different port.
     #[must_use]
     pub fn with_port(self, port: NonZeroU16) -> Self {
         HostPort {

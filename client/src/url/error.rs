@@ -88,7 +88,7 @@ impl fmt::Display for UrlError {
         if self.kind == UrlErrorKind::EmptyInput {
             f.write_str(": ")
         } else {
-            // Everything before the error is ASCII, so the offset also counts characters. It is shown as counted from 1.
+            // Everything before the error is ASCII, so the offset also counts characters. The message counts from 1.
             write!(f, " at character {}: ", self.offset + 1)
         }?;
         if let Some(remedy) = self.remedy {

@@ -217,9 +217,9 @@ pub const MIN_WRAP_WIDTH: usize = 20;
 /// The maximum width of the lines that [`wrap`] writes, in characters. It is suitable for RFC 822 mail.
 pub const MAX_WRAP_WIDTH: usize = 76;
 
-/// Writes a URL between `<URL:` and `>`, in lines of at most `width` characters (RFC 1738 Appendix, RFC 1736 §4.5). No
-/// line ends with a hyphen in the URL, so that the URL can be extracted unambiguously, unless the URL has more
-/// consecutive hyphens than fit on a line. `width` is clamped to the range from [`MIN_WRAP_WIDTH`] to
+/// Writes a URL between `<URL:` and `>`, in lines of at most `width` characters (RFC 1738 Appendix, RFC 1736 §4.5). So
+/// that the URL can be extracted unambiguously, no line ends with a hyphen that belongs to the URL, unless the URL has
+/// more consecutive hyphens than fit on a line. `width` is clamped to the range from [`MIN_WRAP_WIDTH`] to
 /// [`MAX_WRAP_WIDTH`].
 ///
 /// `url` must be a canonical form, or other graphic ASCII text without `<`, `>` and `"`. [`extract`](extract()) finds

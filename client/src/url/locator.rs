@@ -387,8 +387,8 @@ impl From<Url> for Locator {
     }
 }
 
-/// The error for a URL of another scheme where a Z39.50 URL was expected. It cannot be converted to a Z39.50 URL. This
-/// is also true of a `wais` URL, although `wais` has the same default port (RFC 1738 §3.9).
+/// The error for a URL of a different scheme where a Z39.50 URL was expected. It cannot be converted to a Z39.50 URL.
+/// This is also true of a `wais` URL, although `wais` has the same default port (RFC 1738 §3.9).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a URL of scheme {scheme} does not lead to a Z39.50 server")]
 pub struct Unsupported {

@@ -69,7 +69,7 @@ pub(crate) struct Wrap {
     #[arg(required = true, value_name = "URL")]
     urls: Vec<OsString>,
 
-    /// The longest line, in characters.
+    /// The maximum line length, in characters.
     #[arg(long, default_value_t = 72, value_parser = width)]
     width: usize,
 
@@ -90,12 +90,12 @@ fn width(text: &str) -> Result<usize, String> {
 /// Whether passwords are shown.
 #[derive(Debug, Args)]
 pub(crate) struct Redaction {
-    /// Replace passwords by ***; by default, URLs are printed unchanged.
+    /// Replace passwords with ***; by default, URLs are printed unchanged.
     #[arg(long)]
     pub(crate) redact: bool,
 }
 
-/// How URLs are read, and answers written.
+/// How URLs are read and results are written.
 #[derive(Debug, Args)]
 pub(crate) struct UrlReading {
     /// Accept only what RFC 2056 and RFC 1738 strictly allow.
@@ -312,7 +312,7 @@ pub(crate) fn parts(url: &Z3950Url) -> Value {
     })
 }
 
-/// Returns the object for a record syntax named in a URL. An unknown record syntax has no object identifier.
+/// Returns the object for a record syntax named in a URL. Its object identifier is null if the name is unknown.
 fn named_syntax(name: &Octets) -> Value {
     let name = name.to_string();
     match Oid::record_syntax_by_name(name.as_bytes()) {

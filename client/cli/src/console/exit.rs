@@ -37,7 +37,8 @@ pub enum Exit {
     Terminated = 143,
 }
 
-/// The exit codes by precedence. If a command has several inputs, it ends with the first of these codes that occurred.
+/// The exit codes by precedence. If a command has several inputs, it ends with the code that comes first in this list,
+/// among those that occurred.
 const PRECEDENCE: [Exit; 11] = [
     Exit::Interrupted,
     Exit::Terminated,

@@ -103,7 +103,7 @@ impl Watched {
         let thread = std::thread::Builder::new().name("input".to_owned());
         thread.spawn(move || {
             if let Err(error) = open().and_then(|input| pass_on(input, &sender)) {
-                // Sending fails if the reader has been dropped, and then the error does not matter.
+                // Sending fails if the reader has been dropped, in which case the error does not matter.
                 let _ = sender.send(Err(error));
             }
         })?;

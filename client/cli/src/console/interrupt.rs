@@ -1,5 +1,5 @@
-//! Handles signals. Ctrl-C, and on Unix SIGTERM and SIGHUP, end the current work and then the program. At the prompt,
-//! Ctrl-C returns to the prompt. A second signal ends the program immediately.
+//! Handles signals. Ctrl-C, and on Unix SIGTERM and SIGHUP, end the current work and then the program. At the
+//! interactive prompt, Ctrl-C only ends the current command. A second signal ends the program immediately.
 
 use std::future::Future;
 use std::sync::{LazyLock, Mutex, MutexGuard, OnceLock, PoisonError, mpsc};
@@ -101,8 +101,8 @@ impl Interrupt {
             .unwrap_or_else(|Stopped(exit)| Ok(exit))
     }
 
-    /// Runs the final work of a command. A signal that arrives meanwhile interrupts the work. If a signal had arrived
-    /// earlier, the work is completed.
+    /// Runs the final work of a command. A signal that arrives during the work interrupts it. If a signal has already
+    /// arrived before the work begins, the work is completed.
     pub(crate) async fn or_end(self, work: impl Future<Output = ()>) {
         match self.arrived() {
             Some(_) => work.await,
@@ -176,7 +176,7 @@ impl Interrupt {
             _ => Ok(wait()),
         };
         if self::farewell().take().is_none() {
-            // Another thread is ending the program, so this thread waits for the end.
+            // Another thread is ending the program, so this thread only has to wait.
             loop {
                 std::thread::park();
             }

@@ -1,5 +1,5 @@
-//! Logs to standard error. `-v` logs the steps of a command, `-vv` also each APDU with its time, and `-vvv` also the
-//! contents of APDUs.
+//! Logs to standard error. `-v` logs the steps of a command, `-vv` also logs each APDU with its time, and `-vvv` also
+//! logs the contents of APDUs.
 
 use std::io::{self, Write};
 

@@ -31,7 +31,7 @@ pub(crate) struct Output {
     gathered: Option<Document>,
 }
 
-/// An error that ends the command and occurred on this machine, not at the server.
+/// An error that ends the command and occurred on this machine, not on the server.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
     /// The reader closed standard output, which is not an error.
@@ -112,7 +112,7 @@ pub(crate) enum Words {
 impl Words {
     /// Returns the messages about a record; each message begins with `subject`.
     pub(crate) fn about(rendered: &Rendered, subject: &str) -> Vec<Self> {
-        // A loss is reported as a warning, so that a batch shows it too.
+        // A loss is reported as a warning, because a batch run shows warnings but not notes.
         let kind = if rendered.is_loss {
             Self::Warning
         } else {

@@ -178,7 +178,7 @@ mod tests {
             ("\n\n\n\n", 0, "\n\n\n", 3),
             // A Chinese or Japanese character takes up two columns.
             ("戦争と平和を\nb\nc\n", 0, "戦争と平和を\nb\n", 3),
-            // The line needs more rows than the screen has.
+            // A line that needs more rows than the screen has is written to a screen of its own.
             (&"x".repeat(45), 0, &"x".repeat(45), 5),
             (&"x".repeat(45), 1, "", 1),
         ] {

@@ -36,8 +36,8 @@ pub(crate) fn explain(error: &Error) -> (Exit, String) {
     (name.into(), words)
 }
 
-/// If the error means that the server does not offer Sort, returns a message that the result is not sorted. Returns
-/// `None` for other errors.
+/// If the error means that the server does not offer Sort, returns a message saying that the result is not sorted.
+/// Returns `None` for other errors.
 pub(crate) fn unsorted(error: &Error) -> Option<String> {
     let is_lack = error.is_not_offered();
     is_lack.then(|| "the server does not offer sort: the records are in its own order".to_owned())
@@ -126,7 +126,7 @@ fn lost(phase: Phase, cause: &Cause) -> Option<&'static str> {
 /// The first octets of TLS records that contain an alert or a handshake. No APDU begins with either octet.
 const TLS: [u8; 2] = [0x15, 0x16];
 
-/// Returns advice about a server that violates the protocol. If this happens at Init, the server may use another
+/// Returns advice about a server that violates the protocol. If this happens at Init, the server may use a different
 /// protocol.
 fn broken(phase: Phase, fault: &ProtocolFault) -> Option<&'static str> {
     match (phase, fault) {

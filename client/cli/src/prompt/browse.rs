@@ -46,7 +46,8 @@ impl Prompt {
         let text = unquoted(text);
         let language = match self.settings.query_type {
             _ if text.starts_with('@') => Language::Pqf,
-            // In PQF a term may have no attributes; the server then chooses the index.
+            // Text without an index name is parsed as PQF, in which a term needs no attributes. The server then chooses
+            // the index.
             QueryType::Auto if !text.contains(':') => Language::Pqf,
             other => other.language().unwrap_or(Language::Names),
         };
@@ -75,7 +76,7 @@ impl Prompt {
         let (settings, options) = (&self.settings, &mut list.options);
         options.databases = self.searched();
         options.step_size = settings.scan_step;
-        // The list begins with the last term of the previous list. That term is not shown again.
+        // To continue, the last term of the previous list is requested again as the first term, but is not shown again.
         options.number_of_terms = settings.scan_size + u64::from(goes_on);
         options.preferred_position = if goes_on {
             Some(1)

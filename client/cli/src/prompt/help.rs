@@ -29,7 +29,7 @@ const TOPICS: &[Topic] = &[
     ("prox", || PROXIMITY.to_owned()),
 ];
 
-/// The most used commands, in groups, with their arguments and short descriptions.
+/// The most commonly used commands, in groups, with their arguments and short descriptions.
 const USUAL: &[Group] = &[
     (
         "Sessions",

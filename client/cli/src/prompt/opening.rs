@@ -106,8 +106,8 @@ impl Prompt {
         init.map_err(Refusal::wrong)
     }
 
-    /// Returns the information for connecting to a target: through the Z39.50 proxy in the settings, if there is one,
-    /// and with the credentials in the settings or the profile.
+    /// Returns the information for connecting to a target. It includes the Z39.50 proxy in the settings, if there is
+    /// one, and the credentials in the settings or the profile.
     async fn way(
         &self,
         url: Option<String>,

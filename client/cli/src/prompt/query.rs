@@ -61,7 +61,7 @@ impl QueryType {
         found.map_or("auto", |(name, _)| name)
     }
 
-    /// Returns a list of all names for a message.
+    /// Returns a list of all names, for use in a message.
     pub(super) fn names() -> String {
         let names: Vec<&str> = NAMES.iter().map(|(name, _)| *name).collect();
         names.join(", ")

@@ -122,7 +122,7 @@ impl Prompt {
 
     /// Returns a pager for the records in a range.
     fn pager(&self, range: &RecordRange) -> Result<Pager, Refusal> {
-        // If the size of the set is unknown, all records of a range with an end are assumed to exist.
+        // If the size of the set is unknown, all records in a range that has an end are assumed to exist.
         let end = range.start.saturating_add(range.count);
         let last = (end < u64::MAX).then(|| end.saturating_sub(1));
         let hits = self.hits(range).or(last);

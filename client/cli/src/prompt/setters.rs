@@ -36,8 +36,8 @@ impl Prompt {
         Ok(())
     }
 
-    /// Sets the record syntaxes to request, the format in which records are shown, or both: `usmarc`, `brief`, `mrk xml
-    /// usmarc`.
+    /// Sets the record syntaxes to request, the format in which records are shown, or both, as in `usmarc`, `brief` and
+    /// `mrk xml usmarc`, respectively.
     pub(super) fn format(&mut self, names: &str, output: &mut Output) -> CommandResult {
         if names.is_empty() {
             return self.say("format", output);

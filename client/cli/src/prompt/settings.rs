@@ -141,7 +141,7 @@ impl Settings {
         bounds(self) == bounds(&Self::new())
     }
 
-    /// Uses the defaults in a URL for later searches.
+    /// Takes the defaults for later searches from a URL.
     pub(super) fn follow(&mut self, defaults: &SessionDefaults) {
         if let Some(name) = &defaults.element_set {
             self.element_set = Some(InternationalString::from(name.as_bytes()));

@@ -307,7 +307,7 @@ impl RecordWriter {
         Ok(answer.exit)
     }
 
-    /// Renders a record. Also returns the answer for it, in which a diagnostic in place of the record is an error.
+    /// Renders a record. Also returns the [`Answer`] for it. A diagnostic in place of the record counts as an error.
     fn piece(&self, record: &ResultRecord, subject: &str) -> (Piece, Answer) {
         let envelope = || self.envelope.clone();
         let written = self

@@ -279,7 +279,7 @@ impl Prompt {
         }
     }
 
-    /// Returns the message that the session has ended.
+    /// Returns the refusal for a command whose session has ended.
     fn lost(&self) -> Refusal {
         let end = self
             .place()
@@ -401,7 +401,7 @@ impl ConnectInfo {
         }
     }
 
-    /// Selects other databases for the session.
+    /// Selects different databases for the session.
     pub(super) fn select(&mut self, databases: Vec<DatabaseName>) {
         self.url = None;
         self.target.databases = databases;
@@ -432,10 +432,11 @@ pub(super) struct OpenedSession {
     pub(super) clock: Arc<Clock>,
     /// The number of result sets named so far.
     pub(super) sets_named: u64,
-    /// The number of hits of each result set, by its name.
+    /// The number of hits in each result set, by the name of the set.
     pub(super) hits: BTreeMap<String, Option<u64>>,
     pub(super) result_set: Option<CurrentSet>,
-    /// The last scan, whose start is the last term that was listed. A scan without arguments continues there.
+    /// The last scan. Its start has been moved to the last term listed, so that a scan without arguments continues
+    /// there.
     pub(super) scanned: Option<TermList>,
     /// The session while a subcommand of the program uses it; `None` at other times.
     pub(super) command_session: Option<CommandSession>,

@@ -50,7 +50,7 @@ pub(super) enum Completes {
     Settings,
     /// The names of profiles and open targets.
     Targets,
-    /// One of the given words.
+    /// One of these words.
     Words(&'static [&'static str]),
 }
 
@@ -139,7 +139,7 @@ pub(super) fn is_secret(line: &str) -> bool {
     };
     match entry.name {
         "authentication" => true,
-        // `@:2100` is this machine; any other `@` follows a user name.
+        // A leading `@`, as in `@:2100`, means this machine; any other `@` follows a user name.
         "open" | "init" | "proxy" => arguments.find('@').is_some_and(|at| at > 0),
         "set" | "settings" | "list_all" => is_secret(arguments),
         _ => false,

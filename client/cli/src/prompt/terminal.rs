@@ -46,8 +46,8 @@ pub(crate) struct Terminal {
     ahead: Vec<u8>,
 }
 
-/// Returns the history file: the given file, or `~/.z3950_history` by default. Returns `None` if the given name is
-/// empty.
+/// Returns the path of the history file: `named`, or `~/.z3950_history` if `named` is `None`. Returns `None` if `named`
+/// is empty.
 fn history_file(named: Option<OsString>) -> Option<PathBuf> {
     match named {
         Some(name) => (!name.is_empty()).then(|| name.into()),
@@ -159,7 +159,7 @@ impl Terminal {
 
     /// Adds a line to the history.
     pub(super) fn remember(&mut self, line: &str) {
-        // Errors are ignored, because a line that cannot be saved is run nevertheless.
+        // Errors are ignored, because a line that cannot be saved in the history can still be run.
         let _ = self.editor.add_history_entry(line);
         let path = history_file(std::env::var_os("Z3950_HISTORY"));
         if let Some(path) = path.filter(|path| may_be_history(path)) {
@@ -241,7 +241,7 @@ fn restore_at_the_end() {
 
 impl Person for Terminal {
     fn hears(&mut self, words: &str) {
-        // If the message cannot be shown, reading the answer fails too.
+        // The error is ignored, because reading the answer then fails too.
         let _ = writeln!(io::stderr(), "{}", as_message(words));
     }
 

@@ -96,8 +96,8 @@ impl Prompt {
         Ok(Exit::Delivered)
     }
 
-    /// Waits for the responses to the oldest pending requests, and handles them. `count` is the number of responses, by
-    /// default one.
+    /// Waits for the responses to the oldest pending requests, and handles them. `count` is the number of responses,
+    /// one by default.
     pub(super) async fn wait_response(
         &mut self,
         count: &str,
@@ -240,7 +240,7 @@ pub(super) async fn shell(command: &str, output: &mut Output) -> CommandResult {
     Ok(Exit::Unexpected)
 }
 
-/// The maximum time to wait until the program has noticed a signal that the terminal has already sent.
+/// The maximum time to wait until the program has received a signal that the terminal has already sent.
 const NOTICED: Duration = Duration::from_secs(1);
 
 /// Returns whether a shell command was ended by Ctrl-C.

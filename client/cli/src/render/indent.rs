@@ -70,7 +70,7 @@ fn lines(xml: &str) -> Option<Vec<(usize, &str)>> {
 }
 
 /// Returns the length of the markup at the start of `text` or, if `text` does not begin with markup, of the text before
-/// it.
+/// the next markup.
 fn end_of_markup(text: &str) -> Option<usize> {
     for (begin, end) in [("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>")] {
         if text.starts_with(begin) {

@@ -13,7 +13,7 @@ use super::Rendered;
 use super::style::{line, syntax};
 
 /// Renders a record as text. SUTRS and XML are unchanged; OPAC, GRS-1, Summary and Explain records become indented
-/// lines, and other records a listing of their BER values.
+/// lines. Any other record becomes a listing of its BER values.
 pub(super) fn text(record: &RetrievedRecord, charset: Option<Charset>) -> Rendered {
     let mut rendered = Rendered::default();
     let octets = match record {

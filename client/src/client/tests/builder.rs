@@ -135,7 +135,7 @@ async fn audit_r_l6_a_connection_may_have_its_own_credentials_and_limits() {
         first = first.or(Some(connection.expect("connected")));
     }
     let transcript = scripted.transcript.text();
-    // The first connection is still in use; the second is another session.
+    // The first connection is still in use, so the second one opens a session of its own.
     assert_eq!(transcript.matches("initRequest").count(), 2, "{transcript}");
     let short = Timeouts::default().with_answer(Duration::from_secs(2));
     let options = ConnectOptions::new().with_timeouts(short);

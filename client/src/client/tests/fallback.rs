@@ -264,7 +264,7 @@ async fn attributes_are_tried_in_their_order() {
 async fn the_search_ends_when_no_fallback_is_left() {
     let id = "z39.50r://h.example/cat?id7";
     let all = [PRESCRIBED, UNSTRUCTURED, LOCAL, STANDARD];
-    // Either the fallback was not requested, or the diagnostic does not call for one.
+    // In the following cases, either the fallback was not requested, or the diagnostic does not call for a fallback.
     check(
         id,
         NONE,
@@ -322,7 +322,7 @@ async fn the_search_ends_when_no_fallback_is_left() {
         )
         .await;
     }
-    // This is Z-4.8 of `tests/CONFORMANCE.md`.
+    // This case tests requirement Z-4.8 of `tests/CONFORMANCE.md`.
     check(
         id,
         STRUCTURE,

@@ -277,7 +277,8 @@ async fn requests_are_paced_over_all_sessions() {
     });
     let went = futures_util::future::join_all(jobs).await;
     assert_eq!(went, [[0, 20, 40], [10, 30, 50]]);
-    // Another server has its own queue; on this server, the wait ends at the deadline.
+    // Requests to a different server do not wait in this server's queue: the attempt fails at once, because the test
+    // has no script for a third session. On this server, the wait for the next request ends at the deadline.
     let elsewhere = lend_at(
         &client,
         &place(2100),
@@ -473,7 +474,7 @@ async fn a_result_set_continues_in_a_session_like_the_lost_one() {
     assert_eq!(records.iter().filter(|record| record.is_ok()).count(), 2);
     assert_eq!(transcript.text().matches("connect").count(), 2);
     drop((set, lease));
-    // The result set continued in the leased session, so that session is the only one in the pool.
+    // The replacement for the lost session belongs to the lease, so it returned to the pool and is reused.
     let third = lend_at(
         &client,
         &place(210),

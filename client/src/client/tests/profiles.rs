@@ -71,7 +71,7 @@ async fn a_profile_adds_the_parts_that_a_url_leaves_open() {
             "ssl:safe.example:210",
             "me/secret",
         ),
-        // The same host with another port is another server.
+        // The same host on a different port is a different server, so the profile does not apply.
         (
             "r://safe.example:2100/cat?id7",
             options(|_| ()),
@@ -166,7 +166,8 @@ async fn retrievals_keep_the_pace_of_the_profile() {
     for retrieval in [first, second] {
         assert_eq!(say(&retrieval.expect("a plan").outcome), "Delivered usmarc");
     }
-    // The two retrievals send six requests (Init, Search and Present each), with a pause between each request and the next.
+    // The two retrievals send six requests (Init, Search and Present each). There is a pause of 2 s between each request and the next, so
+    // they take 10 s.
     assert_eq!(begun.elapsed().as_secs(), 10);
     let seen = transcript.finished().await;
     let whole = "connect initRequest search(1/2/0,usmarc) present(1+1,usmarc) close(finished) end";

@@ -133,7 +133,7 @@ async fn session_urls_leave_a_session_open() {
             "1",
             "connect initRequest search(0/1/0,any)",
         ),
-        // The server sends the record although the request did not ask for it.
+        // The server sends the record although the request did not ask for it, so the record is ignored.
         (
             "S-18",
             tail,

@@ -68,7 +68,7 @@ impl Refusing {
                     query if query.contains("id7") => 114,
                     _ => 25,
                 };
-                // An identifier is looked up in two indexes.
+                // An identifier is looked up in two indexes, and both of these searches are refused.
                 let refused = if query.ends_with(" 7") { 2 } else { 1 };
                 if number <= refused {
                     return search_failed(diagnostic(condition, "")).into();
@@ -139,8 +139,8 @@ async fn begin(client: &Client, kind: Kind) -> Events {
     client.find([target], wanted.fallback(Fallback::ALL))
 }
 
-/// Describes an event. Returns `None` for the event that a search will be sent, because a search whose session was
-/// given up is sent again.
+/// Describes an event. Returns `None` for the event that announces a search, because a search whose session was given
+/// up is sent again.
 fn told(event: &Event) -> Option<String> {
     Some(match event {
         Event::Asked { .. } => return None,
@@ -163,7 +163,7 @@ async fn rest(mut events: Events) -> Vec<String> {
     lines
 }
 
-/// Performs another search at the same server with the same client.
+/// Performs another search on the same server with the same client.
 async fn search_meanwhile(client: &Client, case: &str) {
     let target = client.target("lib.example/cat").expect("a target");
     let wanted = Wanted::query(TypedQuery::title("persuasion")).count(1);
@@ -248,7 +248,8 @@ async fn issue_44_a_reader_that_goes_leaves_the_session_free() {
     }
 }
 
-/// Checks two searches that both need the only session all the time.
+/// Checks that two readers that keep up, and therefore both need the only session all the time, cause no additional
+/// requests.
 #[tokio::test(start_paused = true)]
 async fn issue_44_readers_that_keep_up_cause_no_further_requests() {
     let server = Refusing::default();
@@ -259,7 +260,7 @@ async fn issue_44_readers_that_keep_up_cause_no_further_requests() {
     );
     let (one, other) = tokio::join!(rest(one), rest(other));
     assert_eq!([one.len(), other.len()], [50, 49]);
-    // One search was refused and repeated.
+    // Each reader's search was sent once. The first search was refused, so it was sent again.
     let requests = ["initRequest", "searchRequest", "presentRequest"];
     assert_eq!(requests.map(|name| server.count(name)), [1, 3, 6]);
 }
@@ -276,7 +277,7 @@ async fn issue_44_records_with_the_answer_hold_no_session() {
     let target = client.target("lib.example/cat").expect("a target");
     let wanted = Wanted::query(TypedQuery::title("emma"));
     let mut events = client.find([target], wanted);
-    // Only the first search is refused.
+    // The server refuses only the first search. Count one now, so that the search of this test is not refused.
     server.note("searchRequest");
     while !matches!(events.next().await, Some(Event::Found(_))) {}
     assert_eq!(client.pool_status().in_use, 0);

@@ -141,7 +141,7 @@ async fn events_of_a_url_come_in_order() {
                 "delivered 1 by 1=1032",
             ],
         ),
-        // The form of the record is known only after the last Present.
+        // The form of the record is known only after the last Present, so `found` comes after `again`.
         (
             vec![send(found(1, vec![])), not_in_syntax(), one(marc())],
             vec![

@@ -146,7 +146,7 @@ mod tests {
             // If only a part of a chunk was received, later chunks have the size of that part.
             (10, 9, 0, Duration::ZERO, 9),
             (10, 0, 0, Duration::ZERO, 1),
-            // The last chunk of a set has as many records as were requested, but says nothing about how large chunks may be.
+            // A shorter last chunk of a set is complete, but says nothing about how large chunks may be, so the size does not change.
             (9, 9, 0, Duration::ZERO, 10),
             (10, 10, LARGE_CHUNK, Duration::ZERO, 40),
             (10, 10, LARGE_CHUNK + 1, Duration::ZERO, 10),

@@ -32,8 +32,9 @@ enum Habit {
     /// Sends a surrogate diagnostic with this condition for record 5. The `bool` says whether the record is available
     /// alone.
     Surrogate(i64, bool),
-    /// Has a record 5 that is too large or empty in all element sets except this one.
+    /// Record 5 is too large in every element set except this one.
     Large(&'static str),
+    /// Record 5 is empty in every element set except this one.
     Blank(&'static str),
     /// Disconnects if more than this many records are requested.
     Fragile(i64),
@@ -347,7 +348,7 @@ async fn an_estimated_set_ends_with_its_last_record() {
         let records = Records::ResponseRecords(vec![numbered(1), numbered(2)]);
         peer.send(presented(PresentStatus::PARTIAL_1, Some(records)))
             .await;
-        // Two records are refused together, and then the first of these records alone.
+        // Refuse the Present for records 3 and 4, and then the Present for record 3 alone.
         for _ in 0..2 {
             peer.request().await;
             peer.send(presented(PresentStatus::FAILURE, diagnostic(13, "3")))

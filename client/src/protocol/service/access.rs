@@ -24,7 +24,7 @@ impl Challenge {
         Self { phase, challenge }
     }
 
-    /// Returns the prompts of a challenge in the format prompt-1, or `None` if the challenge has another format.
+    /// Returns the prompts of a challenge in the format prompt-1, or `None` if the challenge has a different format.
     pub fn prompts(&self) -> Option<Vec<Prompt>> {
         let SecurityChallenge::ExternallyDefined(external) = &self.challenge else {
             return None;

@@ -21,7 +21,7 @@ pub enum Delete {
     All,
 }
 
-/// Converts to a request without additional information.
+/// Creates the request to delete these result sets, without additional information.
 impl From<Delete> for DeleteResultSetRequest {
     fn from(sets: Delete) -> Self {
         match sets {

@@ -23,7 +23,7 @@ impl ResourceQuestion {
     }
 
     /// Returns the report as a `T` (see `resource_report1` and `resource_report2` in [`z3950_asn1::format`]), or `None`
-    /// if the report has another format.
+    /// if the report has a different format.
     pub fn value<T: ExternalValue>(&self) -> Option<T> {
         T::from_external(self.request.resource_report.as_ref()?).ok()
     }

@@ -58,7 +58,7 @@ async fn audit_r_c1_records_without_data_are_none() {
             assert!(schemas(&peer).len() < 12, "{:?}", schemas(&peer));
         }
     }
-    // Only one of several records is empty.
+    // If only one of several records is empty, no other schema is tried.
     let some = found_xml(2, 1..=2).replacen(&marc("1"), "", 1);
     let peer = Peer::new([ok(some)]);
     let connection = peer.connect().await;
@@ -91,13 +91,13 @@ async fn audit_r_c2_the_same_page_again_ends_a_download() {
     let connection = peer.connect().await;
     let all = titles(&connection, 2).await.expect("titles");
     assert_eq!(all, ["Title 1", "Title 2", &again(1, 3)]);
-    // The server ignores startRecord and sends one record at a time, so the repetition is noticed only in the third answer.
+    // The server ignores startRecord and sends one record at a time, so the repetition is detected only in the third answer.
     let one = || unplaced(50, [1]);
     let peer = Peer::new([one(), one(), one(), one(), one()]);
     let connection = peer.connect().await;
     let all = titles(&connection, 1).await.expect("titles");
     assert_eq!(all, ["Title 1", "Title 1", &again(2, 3)]);
-    // Records at other positions are different records, whether or not the server numbers them.
+    // A server that does not number its records, but respects startRecord, is not mistaken for one that repeats a page.
     let peer = Peer::new([unplaced(4, 1..=2), unplaced(4, 3..=4)]);
     let connection = peer.connect().await;
     let all = titles(&connection, 2).await.expect("titles");
@@ -127,7 +127,8 @@ async fn audit_r_c3_a_busy_server_is_asked_again_after_the_time_that_it_wants() 
         (vec![busy(too_many, "5")], 5, 3),
         (vec![busy(unavailable, "60"), busy(too_many, "0")], 61, 3),
         (vec![busy(unavailable, "1"); 5], 5, 3),
-        // The server is busy too often, asks for too long a wait, or does not say how long to wait.
+        // In these three rows, the server is busy too often, asks for too long a wait, and does not say how long to
+        // wait.
         (vec![busy(unavailable, "1"); 6], 5, 1),
         (vec![busy(unavailable, "3600")], 0, 1),
         (vec![Reply::Octets(http(unavailable, ""))], 0, 1),
@@ -153,14 +154,14 @@ async fn audit_r_c4_unimarc_is_requested_from_servers_that_only_have_it() {
     ] {
         let refusals = std::iter::repeat_n(refused(66, ""), refusals);
         let mut replies: Vec<Reply> = refusals.chain([found(1, [1])]).collect();
-        // The description is requested after the first refusal.
+        // After the first refusal, the client requests the server's description, which is refused too.
         replies.insert(1, refused(4, ""));
         let peer = Peer::new(replies);
         let connection = peer.connect().await;
         assert_eq!(titles(&connection, 1).await.expect("titles"), ["Title 1"]);
         assert_eq!(schemas(&peer).last().map(String::as_str), Some(name));
     }
-    // A refused schema is not requested again under the name of another record syntax.
+    // A refused schema is not requested again if the caller asks for a different record syntax.
     let peer = Peer::new(std::iter::repeat_n(refused(66, ""), 40));
     let targets = "[targets.lib]\nhost = \"lib.example\"\ndatabases = [\"db\"]\nsru = {}\n";
     let client = peer.client_with(Timeouts::default(), targets);

@@ -1,5 +1,5 @@
-//! Tests of differences between real servers: other namespaces, wrong counts and positions, limits on records, schemas
-//! with other names.
+//! Tests of the ways in which real servers differ: in their namespaces, in wrong counts and positions, in limits on the
+//! number of records, and in the names of schemas.
 
 use super::*;
 
@@ -92,7 +92,7 @@ async fn a_cap_on_records_is_found_out() {
     let peer = [found(5, 1..=2), found(5, 3..=4), found(5, [5])];
     let all = ["Title 1", "Title 2", "Title 3", "Title 4", "Title 5"];
     check(peer, 5, &all, "1+5, 3+3, 5+1").await;
-    // The server sends more records than requested.
+    // If the server sends more records than requested, the surplus is ignored.
     check(
         [found(2, []), found(2, 1..=9)],
         0,
@@ -300,7 +300,7 @@ async fn answers_that_do_not_advance_end_the_result() {
              after record {position}"
         )
     };
-    // The next position in this answer is the position of its own first record.
+    // If the next position in an answer is not after the answer's first record, no further records are requested.
     let next = |positions: std::ops::RangeInclusive<u64>, next: u64| {
         let next = format!("</zs:records><zs:nextRecordPosition>{next}</zs:nextRecordPosition>");
         ok(found_xml(million, positions).replace("</zs:records>", &next))
@@ -319,7 +319,7 @@ async fn answers_that_do_not_advance_end_the_result() {
 
 #[tokio::test]
 async fn records_of_other_requests_are_not_taken_for_the_requested_ones() {
-    // Servers count from the beginning of the list or of the answer, and some count from 0.
+    // Servers number records from the start of the result or from the start of the answer, and some begin with 0.
     for (positions, expected) in [
         (1..=5, None),
         (0..=4, None),

@@ -95,7 +95,7 @@ impl<'de> Deserialize<'de> for Written {
         };
         let mut all = Attributes::default();
         for text in texts.iter().flat_map(|text| text.split(',')) {
-            // A name without `=` is the set of the attribute after it.
+            // A name without `=` is the attribute set of the attribute that follows it.
             let mut set = String::new();
             for word in text.split_whitespace() {
                 if !word.contains('=') {

@@ -137,7 +137,8 @@ impl ReadPem {
     /// Returns the certificates. Fails if there are none.
     pub(super) fn certificates(&self) -> Result<Vec<CertificateDer<'static>>, TlsError> {
         let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&self.octets).collect();
-        // A section without an end may have been read together with the next section as if they were one.
+        // A section without an end may have been read as one with the next section, so each section is also checked
+        // separately.
         match (found, self.first_fault()) {
             (_, Some((line, fault))) => Err(self.damaged_in(line, &fault)),
             (Err(fault), None) => Err(self.damaged_in(1, &fault)),

@@ -226,7 +226,7 @@ async fn audit_c3_a_named_certificate_is_accepted_within_its_dates_and_for_its_n
         let found = heard(server(certificate, None).await, &options).await;
         assert!(found.contains(words), "{found}: {words}");
     }
-    // An IP address is compared as an address, not as a name.
+    // A common name that is an IP address is compared with the server's address, not with a name.
     for (common, words) in [
         ("127.0.0.1", "hello"),
         ("127.0.0.2", "not valid for 127.0.0.1, only for 127.0.0.2"),
@@ -243,7 +243,7 @@ async fn audit_c3_a_named_certificate_is_accepted_within_its_dates_and_for_its_n
         let found = heard_by_name("127.0.0.1", address, &options).await;
         assert!(found.contains(words), "{found}: {words}");
     }
-    // The options do not name this certificate, which is a CA certificate too, so it is refused.
+    // This self-signed CA certificate is not among the certificates that the options name, so it is refused.
     let authority = Authority::new();
     let found = heard(
         server(by_itself(&[HOST], "x", unchanged), None).await,
@@ -335,8 +335,8 @@ fn audit_r_x5_rejections_are_words() {
     }
 }
 
-/// Tests that a certificate with the subject of a trusted authority is refused if it is self-signed with a key of
-/// another type.
+/// Tests that a certificate with the subject of a trusted authority is refused if it is self-signed with a key of a
+/// different type.
 #[tokio::test]
 async fn audit_r_x5_the_subject_of_an_authority_is_refused_in_words() {
     let kinds = [

@@ -112,8 +112,8 @@ fn is_final(error: &CertificateError) -> bool {
     )
 }
 
-/// Checks the name in a certificate, but not its issuer. Its dates have already been checked before the search for an
-/// issuer failed.
+/// Checks the name in a certificate, but not its issuer. Its dates were already checked before the search for its
+/// issuer, which has failed.
 fn verify_by_itself(
     certificate: &CertificateDer<'_>,
     name: &ServerName<'_>,
@@ -155,7 +155,8 @@ fn common_name(certificate: &[u8]) -> Option<&str> {
     const COMMON_NAME: &[u8] = &[0x55, 4, 3];
     let (_, certificate) = elements(certificate).next()?;
     let (_, to_be_signed) = elements(certificate).next()?;
-    // Skip serial number, signature, issuer and validity to reach the subject. The optional version has a context tag.
+    // Skip the serial number, signature, issuer and validity to reach the subject. The optional version has a context
+    // tag, so the filter removes it.
     let universal = elements(to_be_signed).filter(|(header, _)| header.class & CONTEXT == 0);
     let (_, subject) = { universal }.nth(4)?;
     let attributes = elements(subject).flat_map(|(_, set)| elements(set));

@@ -60,7 +60,7 @@ impl Updater<'_> {
     }
 }
 
-/// Returns the record syntax and the size of a record.
+/// Describes a record by its record syntax and size, such as `usmarc, 500 octets`.
 fn in_words(record: &UpdateRecord) -> String {
     let syntax = record.record.direct_reference;
     let syntax = syntax.map_or_else(String::new, |syntax| {

@@ -137,7 +137,7 @@ impl<'a> UpdateSource<'a> {
         }
     }
 
-    /// Creates the entry for a record that is to be deleted by its identifier, with a placeholder for its contents.
+    /// Returns the record to send for the deletion of the record with this identifier. Its contents are a placeholder.
     fn named(&mut self, id: RecordId) -> Next {
         let record = External::octet_aligned(XML, &b"<record/>"[..]);
         self.supplied("--id".to_owned(), Some(id), None, record)
@@ -185,7 +185,8 @@ impl<'a> UpdateSource<'a> {
         })
     }
 
-    /// Returns the record in the requested syntax; the default is the syntax of the input's format.
+    /// Encodes the record in the requested syntax or, by default, in the syntax that corresponds to the format of the
+    /// input.
     fn external(&self, form: InputForm, record: &MarcRecord) -> Result<External, String> {
         let syntax = self.arguments.syntax.unwrap_or_else(|| match form {
             InputForm::MarcXml => XML,
@@ -219,7 +220,7 @@ impl<'a> UpdateSource<'a> {
             None => return Err(Failure::Usage(format!("--whole needs --syntax for {name}"))),
         };
         let record = match syntax {
-            // SUTRS is sent as an ASN.1 string, XML and MARC as octets.
+            // SUTRS is sent as an ASN.1 string, while XML and MARC are sent as octets.
             SUTRS => sutrs_external(&String::from_utf8_lossy(&octets)),
             _ => Some(External::octet_aligned(syntax, octets)),
         };

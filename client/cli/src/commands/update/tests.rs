@@ -71,7 +71,8 @@ fn each_record_has_its_own_result() {
     use OperationStatus as Op;
     use RecordStatus as Of;
     for (status, records, expected) in [
-        // The package lists the records in an order that differs from the order in which they were sent.
+        // The package lists the records in a different order, so each result is assigned to its record by the record's
+        // number.
         (
             Op::DONE,
             Some(vec![
@@ -88,7 +89,7 @@ fn each_record_has_its_own_result() {
             ]),
             [(Of::QUEUED, 224), (Of::IN_PROCESS, 7)],
         ),
-        // The package contains no records, or fewer than were sent.
+        // The package contains no records, or fewer than were sent, so the status of the task applies to every record.
         (Op::FAILURE, None, [(Of::FAILURE, 224), (Of::FAILURE, 224)]),
         (
             Op::DONE,

@@ -107,7 +107,7 @@ async fn follow(
     Ok(exit)
 }
 
-/// The result of the check for one text.
+/// The result of checking one text.
 struct Finding {
     /// The text, without its user name and password.
     text: String,

@@ -17,8 +17,8 @@ pub(crate) struct Arguments {
     #[arg(value_name = "URL")]
     first: OsString,
 
-    /// The URL to compare it with. The exit code is 0 if both are the same locator, and 3 if they are not; two locators
-    /// may still lead to the same record.
+    /// The URL to compare it with. The exit code is 0 if both are the same locator, and 3 if they are not; different
+    /// locators may still lead to the same record.
     #[arg(value_name = "OTHER")]
     second: OsString,
 

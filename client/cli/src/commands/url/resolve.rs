@@ -17,11 +17,11 @@ pub(crate) struct Arguments {
     #[arg(value_name = "BASE")]
     base: OsString,
 
-    /// A relative URL such as ../b; an absolute URL is printed as it is.
+    /// A relative URL such as ../b; an absolute URL is printed unchanged.
     #[arg(value_name = "REFERENCE", allow_hyphen_values = true)]
     reference: OsString,
 
-    /// How to read leading slashes: as in the examples of RFC 1630, or as in its text.
+    /// How to interpret leading slashes: as in the examples of RFC 1630, or as in its text.
     #[arg(long, value_name = "NAME", default_value = "examples", value_parser = choices(&[
         ("examples", ResolveMode::Rfc1630Examples, "As in the examples of RFC 1630: one slash is the root, two start a host, more are matched in the base"),
         ("prose", ResolveMode::Rfc1630Prose, "As in the text of RFC 1630: any number is matched in the base, and a query alone replaces the last segment"),

@@ -85,7 +85,7 @@ fn answer(prompt: &Prompt, person: &mut dyn Person) -> Option<Option<PromptRespo
     let words = words_of(prompt);
     let is_secret = match kind {
         Some(kind) => matches!(kind, PromptType::PASSWORD | PromptType::NEW_PASSWORD),
-        // If the prompt has no type, its words decide whether the answer is secret.
+        // If the prompt has no type, the words in its text decide whether the answer is secret.
         None => ["password", "passwd", "pin", "secret"]
             .iter()
             .any(|secret| words.to_lowercase().contains(secret)),

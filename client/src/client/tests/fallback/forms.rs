@@ -14,7 +14,8 @@ async fn record_syntaxes_are_tried_in_their_order() {
         "1=1032,4=104;rs=none",
     );
     for condition in [227, 238, 239] {
-        // The server refuses the syntax in answer to the search, in place of the record, or in answer to the Present.
+        // In these cases, the server refuses the syntax in the answer to the search, in the answer to the Present, or
+        // with a diagnostic in place of the record.
         let search_refused = move |asked: &str| {
             if asked.contains("sutrs") {
                 Refuse(condition)
@@ -260,7 +261,8 @@ async fn a_record_that_is_too_large_or_empty_is_requested_in_other_forms() {
         let in_vain = in_vain.replace("usmarc", "usmarc mismatch");
         check_unusable(&text, both, "", &named, &in_vain, word).await;
     }
-    // The server refuses the whole Present, without diagnostics for single records.
+    // In these cases, the server refuses the whole Present with a diagnostic, instead of sending a diagnostic in place
+    // of the record.
     for (condition, suits, count, outcome, form) in [
         (16, "usmarc F", 3, "Delivered usmarc", ";esn=F"),
         (17, "usmarc B", 4, "Delivered usmarc", ";esn=B"),

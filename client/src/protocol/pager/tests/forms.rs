@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// Reads four records, each of which is available only in its syntax in `has`. The server answers requests for other
-/// syntaxes with diagnostic 238, either for each record or for the complete Present.
+/// Reads four records, each of which is available only in the corresponding syntax in `has`. The server answers
+/// requests for other syntaxes with diagnostic 238, either for each record or for the complete Present.
 async fn in_syntaxes(
     has: [oid::Oid; 4],
     is_whole: bool,

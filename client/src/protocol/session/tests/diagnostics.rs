@@ -132,7 +132,7 @@ async fn audit_r_d3_diagnostics_of_searches_are_kept() {
             },
             "refused: 31",
         ),
-        // Nothing is found, so there are no records to send.
+        // Diagnostic 13 alone is not a refusal: nothing was found, so there are no records to send.
         ("out of range", none(diagnostic(13, "1")), "told: 13"),
         (
             "out of range and another",

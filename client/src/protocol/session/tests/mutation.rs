@@ -87,7 +87,7 @@ fn damaged_script(random: &mut Random) -> Script {
     let options = init.options | granted;
     let answers: [Apdu; 7] = [
         InitializeResponse { options, ..init }.into(),
-        // The client answers this request, so the request counts as a turn of the script.
+        // The client responds to this request, and its response triggers the next turn of the script.
         resource_control(true),
         found(2, vec![surrogate(238)]).into(),
         match random.below(2) {

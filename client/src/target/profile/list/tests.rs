@@ -19,7 +19,7 @@ fn at_least_thirty_targets_come_with_the_program() {
             "{name}"
         );
         assert!(!profile.databases.is_empty(), "{name}");
-        // Profiles are found by their listed names, in any letter case.
+        // Each profile is found by its name, in any letter case, and by its address.
         let known = Profiles::built_in();
         let found = |text: &str| known.resolve(text).expect("a profile").name;
         assert_eq!(found(&name.to_uppercase()), Some(name.clone()));
