@@ -264,8 +264,8 @@ impl Identifier {
     }
 }
 
-/// Splits text that begins with the name of a kind into the kind and the text after the name: `isbn:…`, or as printed
-/// in catalogues `ISBN …`, `ISBN-13: …`, `ISSN0378-5955`.
+/// Splits text that begins with the name of a kind, as in `isbn:…` or, in the forms printed in catalogues, `ISBN …`,
+/// `ISBN-13: …` and `ISSN0378-5955`. Returns the kind and the text after the name.
 fn labelled(text: &str) -> Option<(Kind, &str)> {
     let urn = text
         .get(..4)

@@ -347,8 +347,8 @@ impl<'a> KnownItemSearch<'a> {
                     beside = presented.diagnostics;
                     judge(slot, self.requests.record_syntax())
                 }
-                // Success without a record violates the standard, but some servers respond like that. The diagnostics in the
-                // search response may give the reason.
+                // Success without a record violates the standard, but some servers respond in this way. The diagnostics in the search
+                // response may give the reason.
                 None => Outcome::Failed(Error::Refused {
                     phase: Phase::Present,
                     diagnostics: self.last_diagnostics(),

@@ -24,7 +24,7 @@ pub(crate) struct Event {
     /// The search in words, if it is not the first one, such as `ISBN with right truncation`. For `again`, how the next
     /// search differs from the original one.
     step: Option<String>,
-    /// The query that was sent, as PQF, for `found`. `None` if it is the given query.
+    /// The query that was sent, as PQF, for `found`. `None` if the query was sent as it was passed.
     query: Option<String>,
     /// The reason why another search follows.
     reason: Option<String>,

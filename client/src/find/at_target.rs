@@ -219,7 +219,7 @@ impl AtTarget<'_> {
         (self.deliver(found, records, failure), record_syntax)
     }
 
-    /// Sends the records from a lookup or, if `keeps_records` is set, returns them for the choice of the best one.
+    /// Sends the records from a lookup or, if `keeps_records` is set, returns them so that the best one can be chosen.
     pub(super) fn deliver(
         &self,
         found: Arc<Found>,

@@ -265,7 +265,7 @@ impl SearchTarget {
         (search, records)
     }
 
-    /// Returns whether a fallback allows broader searches at this target than the exact ones.
+    /// Returns whether a fallback allows searches at this target that are broader than the exact ones.
     pub(super) fn has_broader(&self, wanted: &Wanted) -> bool {
         let broader = self.attempts(
             wanted,

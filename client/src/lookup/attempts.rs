@@ -161,7 +161,7 @@ pub(crate) fn broader(identifier: &Identifier) -> Vec<Attempt> {
 }
 
 /// Returns an OCLC number in the forms that occur in records: `ocm` and eight digits, `ocn` and nine digits, `on` and
-/// more digits, each also with `(OCoLC)`. Servers that index 035 or 001 unchanged need these forms.
+/// ten or more digits, each also with `(OCoLC)` before it. Servers that index 035 or 001 unchanged need these forms.
 fn held_forms(identifier: &Identifier) -> Vec<String> {
     let text = identifier.text.as_str();
     let number = oclc_number(text).unwrap_or(text).trim_start_matches('0');

@@ -61,8 +61,8 @@ pub(super) struct LentSession {
 }
 
 impl Lease {
-    /// Leases a session from this opener. If the session has further places, which requires named result sets, other
-    /// users may join.
+    /// Leases a session that the opener has opened. If the session has places for more users, which requires named
+    /// result sets, other users may join.
     pub(super) fn new(
         opener: Opener,
         session: Session,

@@ -105,7 +105,7 @@ impl Drop for StateSender {
 }
 
 /// The sender of the answer to a request. If it is dropped without an answer although the request was sent, the caller
-/// receives an error that says that the server may have performed the request.
+/// receives an error that warns that the server may have performed the request.
 pub(crate) struct Reply {
     sender: Option<oneshot::Sender<Result<Apdu, Error>>>,
     /// The phase of the request, or `None` if it has not been sent.

@@ -413,7 +413,8 @@ impl Pager {
                     let records = self.without_oversized(start, asked, records).await?;
                     return self.in_other_forms(start, records).await;
                 }
-                // Success without records violates the standard, but some servers respond like that to large requests.
+                // Success without records violates the standard, but some servers respond in this way to large
+                // requests.
                 Ok(_) if asked > 1 => self.chunks.shrink(asked),
                 Ok((_, diagnostics)) => return Err(refused(diagnostics)),
                 Err(Error::Refused { diagnostics, .. })

@@ -151,8 +151,7 @@ impl SruQuery {
                 let sort = Vec::new();
                 Cql { sort, ..parsed }.to_string()
             }
-            // A query without sort keys needs no change. An invalid query is sent as it is, because the server can best explain
-            // the error.
+            // A query without sort keys needs no change. An invalid query is sent unchanged, because the server can best explain the error.
             _ => self.text.clone(),
         };
         Ok(Self::cql(format!(

@@ -11,7 +11,7 @@ fn targets_are_read_as_yaz_reads_them() {
         ("lib.example/books", "lib.example:210/books"),
         ("tcp:lib.example/a/b", "lib.example:210/a/b"),
         ("ssl:lib.example:9999/books", "ssl:lib.example:9999/books"),
-        // z3950d names its listeners like this.
+        // z3950d writes the names of its listeners in this form.
         ("tls:lib.example:9999/books", "ssl:lib.example:9999/books"),
         ("[::1]:9/books", "[::1]:9/books"),
         ("192.0.2.1", "192.0.2.1:210"),

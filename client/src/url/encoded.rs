@@ -55,7 +55,7 @@ impl Encoded {
         Encoded(pieces.join(delimiter))
     }
 
-    /// Parses a part by these rules. Characters that only the lenient mode accepts are data, and are escaped.
+    /// Parses a part according to these rules. Characters that only the lenient mode accepts are data, and are escaped.
     pub(crate) fn parse(
         part: Span<'_>,
         content: Content,

@@ -135,7 +135,7 @@ impl Interrupt {
         let _ = LEAVE.set(Box::new(leave));
     }
 
-    /// In this thread, runs `wait`, which waits for a line of input. If a signal arrives during this time, calls
+    /// Runs `wait`, which waits for a line of input, in the current thread. If a signal arrives during this time, calls
     /// `farewell`, which must be quick, and ends the program.
     pub(crate) fn waiting<T>(
         self,

@@ -33,10 +33,10 @@ pub(crate) enum Question {
         Challenge,
         oneshot::Sender<Option<SecurityChallengeResponse>>,
     ),
-    /// A report on an operation, possibly with the question whether to continue it.
+    /// A report on an operation, which may ask whether to continue it.
     Whether(ResourceQuestion, oneshot::Sender<Decision>),
-    /// The program's own question whether to continue after a page. The text describes the end of the page, such as `3
-    /// of 17`.
+    /// The program's own question, which asks whether to continue after a page. The text describes the end of the page,
+    /// such as `3 of 17`.
     More(String, oneshot::Sender<GoOn>),
 }
 

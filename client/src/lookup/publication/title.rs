@@ -138,7 +138,8 @@ impl Words {
     }
 }
 
-/// Splits a title at the ISBD punctuation before other title information or a parallel title, and returns both parts.
+/// Splits a title at the ISBD punctuation that precedes a parallel title or other title information, and returns both
+/// parts.
 fn without_rest(text: &str) -> (&str, &str) {
     let ends = [" : ", " = ", " ; "].map(|mark| text.find(mark));
     let end = ends.into_iter().flatten().min().unwrap_or(text.len());

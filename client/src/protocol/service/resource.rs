@@ -1,4 +1,4 @@
-//! Resource control and resource reports: the cost of an operation, the decision whether to continue it, and its
+//! Resource control and resource reports: the cost of an operation, the decision on whether to continue it, and its
 //! cancellation (Z39.50-2003 §3.2.6).
 
 use z3950_asn1::apdu::{ExternalValue, ResourceControlRequest};
@@ -29,7 +29,7 @@ impl ResourceQuestion {
     }
 }
 
-/// The decision whether an operation continues.
+/// The decision on whether an operation continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Decision {
     /// Whether the operation continues. If not, the server ends it and answers with its partial results.

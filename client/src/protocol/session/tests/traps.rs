@@ -1,5 +1,5 @@
 //! Tests with servers that make other clients crash, hang or confuse answers. Each request must end with a result, and
-//! the next request must receive its own answer, or the error that the session has ended.
+//! the next request must receive its own answer, or the error for a session that has ended.
 
 use std::time::Duration;
 
