@@ -19,7 +19,7 @@ impl Userinfo {
     /// Combines a user name and an optional password. Both may be empty.
     ///
     /// # Errors
-    /// `ForbiddenControl` at the first control character. The message does not show any octet.
+    /// `ForbiddenControl` at the first control character. The message does not show any octets of the user name or password.
     pub fn new(user: impl Into<Octets>, password: Option<Octets>) -> Result<Self, UrlError> {
         let user = user.into();
         for part in [Some(&user), password.as_ref()].into_iter().flatten() {
@@ -42,8 +42,8 @@ impl Userinfo {
     ///
     /// Both modes accept `;?&=` without an escape, as in the grammar of RFC 1738 §5, although its prose allows more
     /// characters. Both modes refuse an `@` without an escape, because implementations disagree about which `@` ends
-    /// the userinfo if there are two. They also refuse escaped control characters, because user name and password
-    /// become protocol strings. Errors do not show any octet.
+    /// the userinfo if there are two. They also refuse escaped control characters, because the user name and password
+    /// become protocol strings. Errors do not show any octets of the userinfo.
     pub(crate) fn parse(text: Span<'_>, mode: Mode) -> Result<Self, UrlError> {
         let content = Content::string(mode).never(b"@");
         let decode = |part| {

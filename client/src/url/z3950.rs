@@ -1,5 +1,5 @@
-//! Z39.50 URLs (RFC 2056): their parts, their canonical form, and their equality. `parse` parses text and `build` combines
-//! parts; both return only valid URLs.
+//! Z39.50 URLs (RFC 2056), with their parts, canonical form and equality. The module `parse` parses text, and `build`
+//! combines parts; both return only valid URLs.
 
 mod build;
 mod parse;
@@ -168,7 +168,7 @@ impl Z3950Url {
         &self.parts.databases
     }
 
-    /// Returns the docid, as opaque octets that are the only term of the query (RFC 2056 §4).
+    /// Returns the docid: opaque octets, which become the only term of the query (RFC 2056 §4).
     pub fn docid(&self) -> Option<&Octets> {
         self.parts.docid.as_ref()
     }

@@ -1,5 +1,5 @@
-//! `ftp` URLs (RFC 1738 §3.2), and the commands to retrieve the file or directory. A decoded name must never become
-//! part of another command (RFC 1738 §6).
+//! `ftp` URLs (RFC 1738 §3.2), and the FTP commands that retrieve the file or directory. A decoded name must never be
+//! able to inject another command (RFC 1738 §6).
 //!
 //! ```text
 //! "ftp://" login [ "/" segment *( "/" segment ) [ ";type=" ( "a" | "i" | "d" ) ] ]

@@ -1,5 +1,5 @@
-//! Mail: `mailto` URLs (RFC 1738 §3.5), and the message identifiers in `mid`, `cid` and `news` URLs (RFC 1630). Both a
-//! mail address and a message identifier are an `addr-spec` without angle brackets.
+//! `mailto` URLs (RFC 1738 §3.5), and the message identifiers in `mid`, `cid` and `news` URLs (RFC 1630). Both a mail
+//! address and a message identifier are an `addr-spec` without angle brackets.
 
 use std::fmt;
 

@@ -59,12 +59,12 @@ impl OpaqueUri {
         generic::password(&self.to_string_with_secrets()).is_some()
     }
 
-    /// Returns whether the scheme is experimental, which is shown by its prefix `x-` (RFC 1738 §4, RFC 1630).
+    /// Returns whether the scheme is experimental, that is, whether it begins with `x-` (RFC 1738 §4, RFC 1630).
     pub fn is_experimental(&self) -> bool {
         self.scheme.starts_with("x-")
     }
 
-    /// Returns whether RFC 1738 §4 reserves the scheme without defining a syntax, such as `z39.50`.
+    /// Returns whether RFC 1738 §4 reserves the scheme without defining a syntax, as it does for `z39.50`.
     pub fn is_reserved_name(&self) -> bool {
         self.reserved_name().is_some()
     }

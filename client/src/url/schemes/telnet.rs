@@ -35,7 +35,7 @@ macro_rules! interactive {
         $(#[$meta])*
         #[derive(Clone, Debug, PartialEq, Eq, Hash)]
         pub struct $name {
-            /// The host and port, and the user name and password as advice for the login.
+            /// The host and port, and the user name and password, which are only suggestions for logging in.
             pub login: Login<{ $name::DEFAULT_PORT }>,
         }
 
@@ -95,7 +95,7 @@ interactive! {
     Tn3270Url, "tn3270", 23
 }
 
-/// Parses `//` and a login, which only a slash may follow.
+/// Parses `//` and a login, optionally followed by a slash.
 fn login<const PORT: u16>(rest: Span<'_>, mode: Mode) -> Result<Login<PORT>, UrlError> {
     let (login, rest) = common::double_slash(rest)?.cut(b"/");
     let login = Login::parse(login, mode)?;
