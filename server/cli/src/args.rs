@@ -37,7 +37,7 @@ pub(crate) struct Arguments {
     #[arg(value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
 
-    /// The databases given on the command line, either with a name or as files.
+    /// The databases on the command line, either with a name or as files.
     #[arg(skip)]
     pub(crate) databases: Vec<NamedFile>,
 
@@ -147,8 +147,8 @@ Exit codes:
   130  stopped at once by a second signal, or load stopped by one";
 
 impl Arguments {
-    /// Names each database that is given as a file, and checks that there is something to serve and that the TLS options can be used
-    /// together.
+    /// Gives a name to each database that is passed as a file, and checks that there is something to serve and that the TLS options
+    /// can be used together.
     pub(crate) fn checked(mut self) -> Result<Self, clap::Error> {
         self.databases = self.given.databases();
         name_files(&self.files, &mut self.databases).map_err(|words| refusal(&words))?;
@@ -212,7 +212,7 @@ impl Arguments {
         }
     }
 
-    /// Returns the database of the first file that is given without a name; `None` if there is no such file.
+    /// Returns the database of the first file that is passed without a name; `None` if there is no such file.
     pub(crate) fn first_file(&self) -> Option<&NamedFile> {
         let first = self.files.first()?;
         self.databases.iter().rfind(|named| named.path == *first)
@@ -231,7 +231,7 @@ impl Arguments {
         }
     }
 
-    /// Returns the arguments of the command that examines an index; `None` if it is not given.
+    /// Returns the arguments of the command that examines an index; `None` for any other command.
     pub(crate) fn catalogue(&self) -> Option<&LookArguments> {
         match &self.command {
             Some(DaemonCommand::TryCatalogue(arguments)) => Some(arguments),

@@ -28,8 +28,8 @@ static LIMITS: LazyLock<MemoryLimits> = LazyLock::new(|| {
 /// the beginning.
 static STATM: LazyLock<Option<File>> = LazyLock::new(|| File::open("/proc/self/statm").ok());
 
-/// Returns how much memory the process can still allocate before it reaches one of its limits; `None` if this is unknown. This
-/// takes a microsecond.
+/// Returns how much memory the process can still allocate before it reaches one of its limits; `None` if this is unknown. A call
+/// takes about a microsecond.
 pub(crate) fn headroom() -> Option<Headroom> {
     let mut used = [0; 128];
     let length = rustix::io::pread(STATM.as_ref()?, &mut used, 0).ok()?;

@@ -1,5 +1,4 @@
-//! The settings file `z3950d.toml`: listeners, limits, databases, the gateway, access, attributes, faults, logs. All errors are reported at
-//! once, each with its line and column.
+//! The settings file `z3950d.toml`. All errors in it are reported at once, each with its line and column.
 //!
 //! Each setting is described once, here or in the file of its table; see [`settings!`]. `z3950d --print-config` prints
 //! [`template`].
@@ -53,7 +52,7 @@ pub(crate) const LISTENERS: &str = "Where to listen";
 pub(crate) const LOGS: &str = "Logs";
 
 settings! {
-    /// The settings from the file or the command line, with defaults for the settings that are not given.
+    /// The settings from the file or the command line, with defaults for the settings that are in neither.
     #[derive(Debug)]
     struct Config {
         /// The databases whose records are at other servers.
@@ -68,9 +67,9 @@ settings! {
         tasks: TaskLimits,
         /// The size at which a journal is folded into its database's file, in octets.
         journal_octets: Option<u64>,
-        /// The options for databases that are given on the command line.
+        /// The options for databases on the command line.
         given_databases: GivenDatabases,
-        /// The options for listeners that are given on the command line.
+        /// The options for listeners on the command line.
         given_listeners: GivenListeners,
         /// Whether an existing transcript may be replaced.
         overwrite: bool,
@@ -291,10 +290,10 @@ impl Config {
     /// Reads a settings file. Relative paths in it start from its folder.
     ///
     /// # Errors
-    /// Returns everything that is wrong with the file, as one message for each error, with its line and column: `z3950d.toml:3:12:
-    /// sessions is not a number`.
+    /// Returns one message for each error in the file, with the error's line and column, as in `z3950d.toml:3:12: sessions is not a
+    /// number`.
     ///
-    /// The settings that could be read in spite of errors are returned too.
+    /// The settings that could be read in spite of the errors are returned too.
     pub(crate) fn read(path: &Path) -> (Option<Self>, Vec<String>) {
         let folder = path.parent().unwrap_or(Path::new(""));
         let name = path.display();
@@ -318,7 +317,7 @@ impl Config {
     /// read.
     ///
     /// # Errors
-    /// Returns everything that is wrong with the text, with line numbers.
+    /// Returns all errors in the text, with their line numbers.
     #[cfg(test)]
     pub(crate) fn parse(text: &str, folder: &Path) -> Result<Self, Vec<(usize, String)>> {
         match Self::parse_in_part(text, folder) {
@@ -361,7 +360,7 @@ impl Config {
     }
 }
 
-/// Returns the target profiles: those built in, and those in the file named by `target-profiles`.
+/// Returns the built-in target profiles and those in the file named by `target-profiles`.
 ///
 /// # Errors
 /// The file cannot be read.
@@ -381,7 +380,7 @@ fn errors(text: &str, notes: Vec<(usize, String)>) -> Vec<(TextPlace, String)> {
         .collect()
 }
 
-/// A place in the file, written `3:12`: the line and the column, both from 1. Columns are counted in characters.
+/// A place in the file, written as in `3:12`. The line and the column are counted from 1, and columns are counted in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct TextPlace {
     line: usize,

@@ -1,5 +1,5 @@
-//! Databases in a search engine: their settings, the commands that create and fill an index, and the check that an index matches
-//! the settings.
+//! Databases in a search engine. Reads their settings, runs the commands that create and fill an index, and checks that an index
+//! matches the settings.
 
 mod bar;
 mod create;
@@ -62,7 +62,7 @@ pub(crate) fn run(command: &EngineCommand, runtime: &Runtime) -> Result<Exit, Fa
     }
 }
 
-/// Reads the settings file, if one is given.
+/// Reads the settings file, if the arguments name one.
 fn read_settings(arguments: &EngineArguments) -> Result<Config, Failure> {
     let Some(path) = &arguments.config else {
         return Ok(Config::default());
@@ -113,7 +113,7 @@ pub(crate) fn access(
 /// Returns the layout of a database in the engine, which determines the fields of its index.
 ///
 /// # Errors
-/// The names of indexes are wrong, which cannot occur after a check of the settings file.
+/// The names of indexes are invalid. This cannot occur once the settings file has been checked.
 fn layout(config: &Config, settings: &ClusterSettings) -> Result<Arc<EngineLayout>, Failure> {
     let layout = EngineLayout::new(
         config.access_points.clone(),
@@ -182,9 +182,9 @@ impl UncheckedIndex {
     }
 }
 
-/// Checks that the clusters and their indexes match the settings, all at the same time, and prints a description of each. Indexes
-/// whose settings have not changed are not checked. Indexes that cannot be checked now are reported and returned, so that they
-/// can be checked again later.
+/// Checks concurrently that all clusters and their indexes match the settings, and prints a description of each. Indexes whose
+/// settings have not changed are not checked. Indexes that cannot be checked now are reported and returned, so that they can be
+/// checked again later.
 ///
 /// # Errors
 /// At least one index does not match the settings. The message lists these indexes, each with the line of its setting.
@@ -363,7 +363,7 @@ fn failed(error: &IndexError) -> Failure {
 /// Returns the database that the arguments and settings select.
 ///
 /// # Errors
-/// The arguments do not match a database in the settings, or there is none.
+/// No database in the settings matches the address or, without an address, there is not exactly one database to choose from.
 fn selected<'c>(
     config: &'c Config,
     address: Option<&ClusterAddress>,

@@ -1,4 +1,4 @@
-//! The files on the command line, given as `NAME=PATH`, or as `FILE` for a database that is named after the file.
+//! The files on the command line, written as `NAME=PATH`, or as `FILE` for a database that is named after the file.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};

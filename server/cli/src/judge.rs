@@ -83,7 +83,7 @@ impl ClientReports {
     }
 }
 
-/// Writes a report in the format given by the file extension.
+/// Writes a report in the format that the file extension determines.
 fn put(report: &ClientReport, path: &Path, file: Reserved) -> Result<(), String> {
     let extension = path.extension().and_then(|extension| extension.to_str());
     let text = match extension.map(str::to_ascii_lowercase).as_deref() {

@@ -79,7 +79,7 @@ fn builder(config: &Config) -> MemoryBackendBuilder {
 }
 
 /// Returns whether any client may update the databases. This is the case if clients can connect over a loopback address or a Unix
-/// socket, or if clients have been given permission.
+/// socket, or if the settings permit it.
 fn may_be_updated(config: &Config) -> bool {
     let access = &config.access;
     let by_leave = access.users.iter().any(|user| user.update == Some(true));

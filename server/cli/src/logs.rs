@@ -104,7 +104,7 @@ impl Logs {
     /// Replaces the access log, starts it if there was none, or stops it if `access` is `None`.
     pub(crate) fn replace_access(&mut self, access: Option<AccessLog>) {
         match (&self.access, access) {
-            // Open sessions refer to the known log, so only its file is replaced, and the sessions continue in the new file.
+            // Open sessions refer to the existing log, so only its file is replaced, and the sessions continue in the new file.
             (Some(known), Some(new)) => known.replace(new),
             (_, new) => self.access = new.map(Arc::new),
         }

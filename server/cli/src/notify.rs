@@ -1,5 +1,5 @@
-//! Sends notifications about the state of the server to the service manager, like sd_notify(3) of systemd: as datagrams to the
-//! socket named by `NOTIFY_SOCKET`. If the variable is not set, nothing is sent.
+//! Sends notifications about the state of the server to the service manager, as systemd's sd_notify(3) does: as datagrams to
+//! the socket named by `NOTIFY_SOCKET`. If the variable is not set, nothing is sent.
 
 #[cfg(unix)]
 use std::os::unix::net::{SocketAddr, UnixDatagram};

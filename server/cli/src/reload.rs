@@ -1,4 +1,4 @@
-//! Reloads a running server: its settings, certificates, log files and databases. If any of them is wrong, nothing is changed.
+//! Reloads a running server: its settings, certificates, log files and databases. If any of them is invalid, nothing is changed.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -115,7 +115,7 @@ impl Service {
     /// Reloads everything, and returns the changes.
     ///
     /// # Errors
-    /// Every reason that was found for refusing the reload, in which case nothing is changed.
+    /// All reasons for which the reload is refused. In this case, nothing is changed.
     fn reloaded(&mut self) -> Result<Vec<String>, Vec<String>> {
         let (config, mut reasons) = settings::settings(self.arguments.clone());
         let Some(mut config) = config else {

@@ -123,7 +123,7 @@ fn faults(config: &Config, options: &RemoteOptions, client: &Client) -> Vec<Stri
     faults
 }
 
-/// Returns an error message with a suggestion if the text before the first slash is neither the name of a profile nor looks like
+/// Returns an error message with a suggestion if the text before the first slash neither is the name of a profile nor looks like
 /// an address.
 fn misspelt(text: &str, client: &Client) -> Option<String> {
     let name = before_slash(text);
@@ -279,7 +279,7 @@ mod tests {
             let parsed = Host::parse(host, Mode::Lenient).expect(host);
             assert_eq!(is_at(place, &parsed, 2100), expected, "{place} {host}");
         }
-        // The name of this machine may not resolve or may not be allowed in a URL; in both cases, the name is not checked.
+        // The name of this machine might not resolve, or might not be allowed in a URL. In both cases, it is not checked.
         let parsed = Host::parse(&name, Mode::Lenient).ok();
         let leads = (&*name, 0).to_socket_addrs().is_ok();
         if let Some(host) = parsed.filter(|_| leads) {

@@ -1,4 +1,4 @@
-//! The settings from the settings file and the command line, which takes precedence, and a check of everything that they name.
+//! Combines the settings from the settings file and the command line, which takes precedence, and checks everything that they name.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};

@@ -1,4 +1,4 @@
-//! The status of the server over HTTP, on its own listener: `/metrics` for Prometheus, and `/healthz` (RFC 9110, 9112).
+//! Serves the status of the server over HTTP on a separate listener: `/metrics` for Prometheus, and `/healthz` (RFC 9110, 9112).
 
 pub(crate) mod page;
 

@@ -1,4 +1,4 @@
-//! Databases in an index that belongs to another program: a `[[database]]` with `engine` and `catalogue`.
+//! Databases in indexes that belong to other programs, which are described by `[[database]]` tables with `engine` and `catalogue`.
 
 use std::path::PathBuf;
 

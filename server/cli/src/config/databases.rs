@@ -1,4 +1,4 @@
-//! The databases: `[[database]]`, with files, with targets at other servers, or in a search engine.
+//! The `[[database]]` tables, which describe databases of files, of targets at other servers, and in search engines.
 
 pub(super) mod table;
 
@@ -98,8 +98,8 @@ pub(crate) struct GivenDatabases {
 }
 
 impl Config {
-    /// Replaces the databases that have the same names as the databases in `files`, which are from the command line, and applies
-    /// the other command-line options for databases.
+    /// Replaces each database that has the same name as one in `files`, which are from the command line, and applies the other
+    /// command-line options for databases.
     pub(crate) fn replace_databases(&mut self, files: Vec<NamedFile>) {
         let given = mem::take(&mut self.given_databases);
         let names = files.iter().map(|named| named.name.to_lowercase());

@@ -1,4 +1,4 @@
-//! Databases in a search engine: a `[[database]]` with `engine`.
+//! Databases in a search engine, which are described by `[[database]]` tables with `engine`.
 
 use std::fmt::Display;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Scripted faults: the rules in `faults`, and the `[[fault]]` tables.
+//! Reads scripted faults from the rules in `faults` and from the `[[fault]]` tables.
 
 use std::mem;
 
@@ -16,7 +16,8 @@ pub(super) struct FaultTable {
 }
 
 settings! {
-    /// A fault with a key for each part of its rule, like `faults = ["on search session=1 nth=2 … : delay 500ms"]`.
+    /// A fault, with a key for each part of its rule. The keys below are equivalent to
+    /// `faults = ["on search session=1 nth=2 … : delay 500ms"]`.
     FAULT "[[fault]]": FaultTable = FaultTable::default() => {
         ///on = "search"
         "on": Parsed(|rule, request| When::on(request).map(|when| rule.when = when));
@@ -59,7 +60,7 @@ pub(super) fn add(config: &mut Config, rule: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Adds the rule given by an option. The value `help`, which requests the list of faults, adds no rule.
+/// Adds the rule from a command-line option. The value `help`, which requests the list of faults, adds no rule.
 pub(super) fn add_or_help(config: &mut Config, rule: &str) -> Result<(), String> {
     if rule == "help" {
         Ok(())

@@ -1,4 +1,4 @@
-//! The gateway: `[gateway]`.
+//! The `[gateway]` table.
 
 use z3950_front::GatewayOptions;
 use z3950_front::z3950::profile::Profiles;

@@ -1,4 +1,4 @@
-//! The settings given on the command line. Every setting whose description declares an option can be given there.
+//! The settings on the command line. Every setting whose description declares an option can be set there.
 
 use std::mem;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use super::setting::{Setting, SettingField, SettingOption};
 use super::{Config, LOG, SERVED, TOP};
 use crate::files::NamedFile;
 
-/// The options that were given, with their values.
+/// The options that were passed, with their values.
 #[derive(Clone, Debug)]
 pub(crate) struct GivenSettings(ArgMatches);
 
@@ -96,7 +96,7 @@ impl FromArgMatches for GivenSettings {
 }
 
 impl GivenSettings {
-    /// Returns whether an option is given.
+    /// Returns whether an option was passed.
     pub(crate) fn has(&self, option: &str) -> bool {
         self.0.value_source(option) == Some(ValueSource::CommandLine)
     }
@@ -114,7 +114,7 @@ impl GivenSettings {
         texts.flatten().map(String::as_str)
     }
 
-    /// Sets the fields of `config` for the settings that are given on the command line.
+    /// Sets the fields of `config` for the settings on the command line.
     pub(crate) fn apply(&self, config: &mut Config) {
         for setting in settings() {
             self.apply_one(setting, config);

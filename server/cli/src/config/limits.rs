@@ -1,4 +1,4 @@
-//! The limits: `[limits]`, with a key for each field of [`Limits`](z3950_server::Limits) and
+//! The `[limits]` table, with a key for each field of [`Limits`](z3950_server::Limits) and
 //! [`TaskLimits`](z3950_server::extended::TaskLimits).
 
 use super::Config;
@@ -57,7 +57,7 @@ settings! {
         "hits": Number(Count, 1, |config| &mut config.limits.hits);
         // The limit is at least 7 octets, the length of the result set name `default`.
         "result-set-name": Number(Octets, 7, |config| &mut config.limits.result_set_name);
-        /// What one request may ask for at most; query-text is the number of octets of a query in CCL or CQL.
+        /// The limits for one request; query-text is the maximum number of octets in a CCL or CQL query.
         "query-text": Number(Octets, 0, |config| &mut config.limits.query_text);
         "databases-per-search": Number(Count, 1, |config| &mut config.limits.databases_per_search);
         "scan-terms": Number(Count, 1, |config| &mut config.limits.scan_terms);

@@ -1,4 +1,4 @@
-//! The listeners: the setting `listen`, and `[[listener]]` tables for listeners with TLS or without HTTP.
+//! Reads the listeners from the setting `listen` and from `[[listener]]` tables, which are for listeners with TLS or without HTTP.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -19,8 +19,8 @@ pub(crate) struct ListenerConfig {
     pub(crate) http: bool,
 }
 
-/// An address to listen on: host and port as text for the system to resolve, or a Unix socket: `127.0.0.1:2100`, `[::1]:0`,
-/// `unix:/run/z3950d.sock`.
+/// An address to listen on: a host and port as text, which the system resolves, or a Unix socket. Examples are `127.0.0.1:2100`,
+/// `[::1]:0` and `unix:/run/z3950d.sock`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ListenAddress {
     /// A host and port.
@@ -89,7 +89,7 @@ impl From<ListenAddress> for ListenerConfig {
 /// The address to listen on by default.
 const ADDRESS: &str = "127.0.0.1:2100";
 
-/// An address to listen on that is given on the command line, with or without TLS.
+/// An address to listen on from the command line, with or without TLS.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Listen {
     place: ListenAddress,

@@ -1,4 +1,4 @@
-//! Supported attributes and indexes: `[profile]` and `[[index]]`.
+//! The `[profile]` and `[[index]]` tables, which describe the supported attributes and the indexes.
 
 use toml::de::DeValue;
 use z3950_asn1::bib1::attributes::{COMPLETENESS, POSITION, RELATION, STRUCTURE, TRUNCATION, USE};

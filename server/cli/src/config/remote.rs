@@ -1,4 +1,4 @@
-//! Databases at other servers: a `[[database]]` with `targets`.
+//! Databases at other servers, which are described by `[[database]]` tables with `targets`.
 
 use z3950_front::remote::RemoteOptions;
 

@@ -53,8 +53,8 @@ impl<'a> Section<'a> {
         self.value(key).is_some()
     }
 
-    /// Returns the value of a key, which may be given under one of its other names; `None` if the key is absent. If more than one
-    /// of its names is present, notes an error.
+    /// Returns the value of a key, which may be written with one of its other names; `None` if the key is absent. If more than
+    /// one of its names is present, notes an error.
     pub(super) fn value_of(
         &self,
         key: &'static str,

@@ -50,7 +50,7 @@ pub(super) struct SettingOption<T: 'static> {
     pub(super) is_usual: bool,
     /// Other names of the option, in addition to the other names of the key.
     pub(super) aliases: &'static [&'static str],
-    /// Another option that must be given together with this one.
+    /// Another option that must be used together with this one.
     pub(super) requires: Option<&'static str>,
     /// The help text; empty to use the explanation of the setting.
     pub(super) help: &'static str,

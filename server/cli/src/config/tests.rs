@@ -1,4 +1,4 @@
-//! Tests of settings files: the values read, and every error with its line.
+//! Tests of reading settings files, and of the errors in them with their lines.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -99,7 +99,7 @@ fn the_template_is_read_with_every_setting() {
         [Path::new("/etc/books.mrc"), Path::new("/etc/more")]
     );
     assert_eq!(books.save.as_deref(), Some(Path::new("/etc/saved.mrc")));
-    // The template says that the values in its comments are the defaults.
+    // The template says that its comments show the defaults, so all options must have them, except the targets, which are an example.
     let gateway = config.gateway.expect("a gateway");
     assert!(!gateway.targets.is_closed() && !gateway.targets.open);
     let mut expected = GatewayOptions::default();

@@ -40,7 +40,7 @@ impl Unit {
         }
     }
 
-    /// Parses the value of an option; a time is in seconds, with decimals.
+    /// Parses the value of an option. A time is in seconds, and may have decimals.
     ///
     /// # Errors
     /// The value is not a number of this unit.

@@ -28,7 +28,7 @@ pub(super) struct LoadProgress {
     pub(super) records: u64,
 }
 
-/// The progress of a load, saved in the `--state` file if the option is given.
+/// The progress of a load, which is saved in the `--state` file if the option is used.
 #[derive(Debug)]
 pub(super) struct LoadCourse {
     pub(super) progress: LoadProgress,

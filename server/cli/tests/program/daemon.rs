@@ -41,14 +41,14 @@ impl Daemon {
         Self::telling(arguments, Stdio::null())
     }
 
-    /// Starts the program like [`Daemon::start`], but with the given destination for standard error.
+    /// Starts the program like [`Daemon::start`], but with `stderr` as the destination for standard error.
     pub(crate) fn telling(arguments: &[&str], stderr: Stdio) -> Self {
         let mut command = program();
         command.args(arguments);
         Self::of(command, stderr)
     }
 
-    /// Starts the program with the given command.
+    /// Starts the program with this command.
     pub(crate) fn of(mut command: Command, stderr: Stdio) -> Self {
         let mut child = command
             .stdin(Stdio::null())
@@ -260,7 +260,7 @@ impl Folder {
         write(&self.at(name), text)
     }
 
-    /// Writes a certificate that expires in the given year, and its key.
+    /// Writes a certificate that expires in this year, and its key.
     pub(crate) fn certify(&self, year: i32) {
         self.certify_from(1975, year);
     }

@@ -127,7 +127,7 @@ fn usage_errors_name_the_mistake_and_the_remedy() {
             &["serch", "search"],
         ),
         (&["--demo", "--sessions", "0"], &["--sessions"]),
-        // The error for an option given by its former name mentions the current name.
+        // The error for an option under its former name mentions the current name.
         (&["--demo", "--max-sessions", "0"], &["--sessions"]),
         (&["--demo", "--lisen", "x"], &["--lisen", "--listen"]),
         (

@@ -75,7 +75,7 @@ fn messages_of_clients_are_judged_at_the_end() {
         text.contains("fail   present.set (Z39.50-2003 §3.2.3.1.3), 1 of 1"),
         "{text}"
     );
-    // Existing reports are kept unless `--overwrite` is given.
+    // Existing reports are kept unless `--overwrite` is used.
     let again = ran(&arguments);
     let told = String::from_utf8_lossy(&again.stderr);
     assert_eq!(again.status.code(), Some(2), "{told}");
@@ -85,7 +85,8 @@ fn messages_of_clients_are_judged_at_the_end() {
     );
 }
 
-/// The page runs its search in a session of the server with itself, which is not a client's session.
+/// The page runs its search in a session of the server with itself, and the judge must not report such a session, because
+/// it does not belong to a client.
 #[test]
 fn the_sessions_of_the_page_are_not_judged() {
     let folder = Folder::new();

@@ -78,7 +78,7 @@ files = \"books.mrk\"
 access = \"access.log\"
 ";
 
-/// Starts a server with TLS, a database and a settings file. The tests can damage the files of each.
+/// Starts a server with TLS, a database and a settings file. The tests can damage any of its files.
 fn server() -> (Folder, Daemon, Words) {
     let folder = Folder::new();
     folder.write("books.mrk", ONE);

@@ -100,7 +100,7 @@ fn a_certificate_that_is_not_valid_yet_is_reported() {
     );
 }
 
-/// After the saved file has been removed, no file contains its updates.
+/// After the saved file has been removed, no file contains its updates, so the server must report this when it stops.
 #[test]
 fn a_removed_saved_file_is_reported_at_the_end() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -120,7 +120,7 @@ fn a_removed_saved_file_is_reported_at_the_end() {
     );
 }
 
-/// A file size limit has the same effect as a full disk.
+/// A file size limit stands in for a full disk, because it has the same effect.
 #[test]
 fn an_update_on_a_full_disk_is_refused_for_now() {
     let folder = Folder::new();

@@ -25,7 +25,7 @@ fn get(address: &str, path: &str) -> (String, String) {
     asked(stream, &request)
 }
 
-/// Returns the address of the status, which the program prints.
+/// Returns the address of the status page, as printed by the program.
 fn status_address(words: &Words) -> String {
     let lines = words.until("status on http://");
     let line = lines.last().expect("a line");
@@ -92,7 +92,7 @@ fn the_status_is_shown_over_http() {
     daemon.signal("HUP");
     words.until("reloaded: 2 databases read again");
     until("z3950d_last_reload_successful 1");
-    // The octets of sessions are counted in steps of 8 KiB: nine result sets with long names fill one step.
+    // The octets of sessions are counted in steps of 8 KiB, so create nine result sets with long names, which fill one step.
     let mut session = daemon.session();
     for digit in "123456789".chars() {
         let Apdu::SearchRequest(mut request) = search("books", "war") else {

@@ -248,7 +248,7 @@ fn sessions_with_another_server_are_recorded_and_replayed() {
     assert_eq!(library.hits("books", "@attr 1=4 war"), recorded);
     drop((recorder, library));
     let before = fs::read_to_string(&said).expect("a transcript");
-    // The transcript is not overwritten unless `--overwrite` is given.
+    // The transcript is not overwritten unless `--overwrite` is used.
     let again = ran(&arguments);
     assert_eq!(again.status.code(), Some(2));
     let told = String::from_utf8_lossy(&again.stderr);
@@ -307,7 +307,7 @@ fn a_full_disk_ends_the_files_and_not_the_sessions() {
     }
 }
 
-/// Opening a named pipe would wait for a reader.
+/// Named pipes are refused because opening one would wait for a reader.
 #[cfg(unix)]
 #[test]
 fn outputs_are_neither_named_pipes_nor_folders() {

@@ -54,7 +54,7 @@ pub(crate) struct ClusterSettings {
 }
 
 impl ClusterSettings {
-    /// Creates a database with default settings apart from the given options.
+    /// Creates a database with these options, and with default settings otherwise.
     pub(crate) fn new(options: ClusterOptions) -> Self {
         Self {
             options,

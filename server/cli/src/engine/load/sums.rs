@@ -28,7 +28,7 @@ pub(super) struct LoadSums {
     repaired: u64,
     /// The number of records that were left out; each of them is named in a message.
     pub(super) left_out: u64,
-    /// The number of records in the last progress message.
+    /// The number of records that the last progress message reported.
     told: u64,
 }
 
