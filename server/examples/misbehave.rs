@@ -1,4 +1,4 @@
-//! Faults by rule: the server answers the first search with a diagnostic, and does not answer the second search.
+//! A server with rules for faults. It answers the first search with a diagnostic, and does not answer the second search.
 
 use std::error::Error;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Records a conversation once and replays it without its server.
+//! Records a conversation with a server once, and replays it without the server.
 
 use std::error::Error;
 

@@ -17,7 +17,8 @@ const TABLES: &str = "
     INSERT INTO books VALUES (158, 'Emma', 'Austen, Jane'), (5000000001, 'Persuasion', 'Austen, Jane'), (2600, 'War and peace', 'Tolstoy, Leo');
     INSERT INTO words (words) VALUES ('rebuild');";
 
-/// Two connections: one for searches, which may take long, and one for reading single rows, which takes microseconds.
+/// Two connections to the database: one for searches, which may take long, and one for reading single rows, which takes
+/// microseconds.
 struct Books {
     books: Arc<Mutex<Connection>>,
     rows: Mutex<Connection>,

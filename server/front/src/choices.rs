@@ -286,7 +286,7 @@ impl SearchForm {
         }
     }
 
-    /// Returns the names of the chosen databases, followed by the given names that the server does not know.
+    /// Returns the names of the chosen databases, followed by those of `names` that the server does not know.
     pub(crate) fn targets(&self, names: &[String]) -> Vec<String> {
         let chosen = self.catalogues.choices().filter(|choice| choice.is_chosen);
         let chosen = chosen.map(|choice| choice.name.clone());
@@ -312,7 +312,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns a database with these parts, given as name and address.
+    /// Returns a database with these parts, each passed as its name and its address.
     fn database(name: &str, is_merged: bool, parts: &[(&str, &str)]) -> DatabaseInfo {
         let mut database = DatabaseInfo::default();
         database.name = name.to_owned();

@@ -156,7 +156,7 @@ impl FileFormat {
         }
     }
 
-    /// Joins records written by [`written`](Self::written) into a file, in the given order.
+    /// Joins records written by [`written`](Self::written) into a file, in the order of `records`.
     pub(crate) fn file(&self, records: &[Vec<u8>]) -> Vec<u8> {
         let (begin, between, end) = match self.writer {
             FileWriter::Marc(form) => (form.begin().to_owned(), form.between(), form.end()),
@@ -177,8 +177,8 @@ fn table(form: TableForm) -> Table {
     Table::new(form, &columns.unwrap_or_else(|_| Columns::default()))
 }
 
-/// Returns the name of a file for a docid: letters, digits, dots, hyphens and underscores, so that no program interprets the name
-/// as anything else.
+/// Returns the name of a file for a docid. The name consists of letters, digits, dots, hyphens and underscores, so that no
+/// program interprets it as anything else.
 pub(crate) fn file_name(docid: &[u8], extension: &str) -> String {
     let plain = |octet: &u8| match octet {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' => char::from(*octet),

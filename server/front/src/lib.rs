@@ -1,6 +1,6 @@
 #![forbid(unsafe_code)]
-//! Lets `z3950d` serve databases whose records are elsewhere, at other servers and in search engines, like its own. It also
-//! contains the search page for people, and the gateway that RFC 1630 describes, which follows URLs.
+//! Lets `z3950d` serve databases whose records are at other servers or in search engines, in the same way as its own
+//! databases. It also contains the search page for people, and the gateway that RFC 1630 describes, which follows URLs.
 
 // Nothing that a peer sends may end the program; `.clippy.toml` makes an exception for tests.
 #![deny(

@@ -14,7 +14,7 @@ use crate::text::described;
 /// The URL of this server for [`own_client`].
 pub(crate) const OWN: &str = "z39.50s://localhost";
 
-/// Returns a client whose connections all lead to this server, with the rights, limits and login of the given HTTP client.
+/// Returns a client whose connections all lead to this server, with the rights, limits and login of the HTTP client `asker`.
 pub(crate) fn own_client(asker: &WebClient, mut options: ClientOptions) -> Client {
     options.plan.init.id_authentication = asker
         .login()

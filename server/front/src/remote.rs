@@ -1,5 +1,5 @@
-//! Databases whose records are at other Z39.50 or SRU servers, the targets. A search is sent to all targets of a database at the
-//! same time. Their records are fetched page by page and listed round robin by rank (Z39.50-2003 §3.2.2, §3.2.3).
+//! Databases whose records are at other Z39.50 or SRU servers, which are called targets. A search is sent to all targets of a
+//! database at the same time. Their records are fetched page by page and listed round robin by rank (Z39.50-2003 §3.2.2, §3.2.3).
 //!
 //! ```text
 //!  search ─▶ shared ─▶ upstream ─▶ z3950::Connection     one search at each target, shared by equal searches

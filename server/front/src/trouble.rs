@@ -20,7 +20,7 @@ struct Told {
     last: Option<Instant>,
     /// The number of failures since that log line.
     since: u64,
-    /// Whether the end of the failure has not been logged since that log line.
+    /// Whether the end of the failure still has to be logged.
     is_open: bool,
 }
 

@@ -47,9 +47,9 @@ pub(super) struct FacetCounts {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct TermsAnswer {
     pub(super) before: Vec<(String, usize)>,
-    /// The values from the start onwards.
+    /// The values from the requested start onwards.
     pub(super) after: Vec<(String, usize)>,
-    /// Whether the first of `after` equals the start.
+    /// Whether the first value in `after` is equal to the start.
     pub(super) is_exact: bool,
     /// The reason why records may be missing; `None` if all parts of the index were read.
     pub(super) missing: Option<String>,

@@ -15,7 +15,7 @@ pub(super) async fn searched(database: &impl Backend, pqf: &str) -> Result<Found
     with_set(database, pqf, None).await
 }
 
-/// Searches a database with `set` as the result set that the query may name.
+/// Searches a database with `set` as the result set to which the query may refer.
 pub(super) async fn with_set(
     database: &impl Backend,
     pqf: &str,
@@ -30,7 +30,7 @@ pub(super) async fn with_set(
     found.map_err(|why| why.condition)
 }
 
-/// Returns the number of records found and of failed sources, or the condition of the diagnostic.
+/// Returns the number of records found and the number of failed sources, or the condition of the diagnostic.
 pub(super) async fn outcome(database: &impl Backend, pqf: &str) -> Result<(usize, usize), i64> {
     let found = searched(database, pqf).await?;
     let sources = found.sources.iter();

@@ -1,6 +1,6 @@
-//! Type-1 queries as clauses, which describe the records to find independently of the engine's language (Z39.50-2003
-//! §3.7.1). A single term becomes a leaf, whose type depends on the kind of index. A query that is too large or too
-//! deep for an engine is refused here, before any request is sent.
+//! Converts type-1 queries to clauses, which describe the records to find independently of the engine's language
+//! (Z39.50-2003 §3.7.1). A single term becomes a leaf, whose type depends on the kind of index. A query that is too
+//! large or too deep for an engine is refused here, before any request is sent.
 
 pub(super) mod spans;
 
@@ -40,7 +40,7 @@ pub(super) trait Leaf: Clone + Send + Sync + 'static {
     /// The approximate number of octets of an identifier in memory.
     const ID_OCTETS: usize;
 
-    /// Returns the number of leaves as which the engine counts this leaf.
+    /// Returns how many leaves the engine counts for this leaf.
     fn leaves(&self) -> usize;
 
     /// Returns the approximate number of octets that the leaf takes in memory in addition to its own size.
@@ -298,7 +298,7 @@ pub(super) trait TermReader {
     ) -> Result<Found<Self::Leaf, Self::Places>, Diagnostic>;
 }
 
-/// A function that returns the clause for an earlier result set by its name, or the diagnostic if there is none.
+/// A function that takes the name of an earlier result set, and returns its clause, or the diagnostic if there is no such set.
 pub(super) type ClauseOfSet<'a, L> = dyn Fn(&[u8]) -> Result<Clause<L>, Diagnostic> + 'a;
 
 /// Translates a query. `result_set` returns the clause for an earlier result set.

@@ -1,4 +1,4 @@
-//! The language of OpenSearch and Elasticsearch, for any index: requests, answers, and the meaning of failures.
+//! Writes requests in the language of OpenSearch and Elasticsearch, for any index, and interprets answers and failures.
 
 pub(super) mod listing;
 pub(super) mod request;
@@ -30,7 +30,7 @@ pub(super) const ANSWER_OCTETS: usize = 64 * 1024;
 /// The maximum number of octets in any answer.
 pub(super) const MOST_ANSWER_OCTETS: usize = 64 << 20;
 
-/// Returns the maximum number of octets in the answer to a plan, given the maximum size of a record.
+/// Returns the maximum number of octets in the answer to a plan; `record` is the maximum size of a record.
 pub(super) fn limit<L: Leaf>(plan: &Plan<'_, L>, record: usize) -> usize {
     let of_row = if plan.page.with_records {
         record
@@ -210,7 +210,7 @@ pub(super) fn terms(answer: &Value) -> Result<ReadTerms, AskError> {
     });
     let terms: Option<Vec<_>> = terms.collect();
     Ok(ReadTerms {
-        // If no shard has answered, the list is there but empty, which is not an error.
+        // If no shard has answered, the list is present but empty, which is not an error.
         terms: terms.ok_or(AskError::Malformed("terms"))?,
         missing,
     })

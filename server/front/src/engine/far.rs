@@ -7,7 +7,7 @@ use super::pages::{Pages, out_of_range};
 use super::plan::{Page, PageStart};
 use super::search::{EngineDatabase, HitOf};
 
-/// The maximum number of guesses for the number of a record at a position, each of which takes a request: at least
+/// The maximum number of guesses for the number of a record at a position. Each guess takes a request, and at least
 /// every second guess halves the range of numbers.
 const MOST_GUESSES: usize = 64;
 

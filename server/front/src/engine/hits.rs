@@ -18,7 +18,7 @@ use super::records::HeldRecord;
 
 /// Sets of at most this many records keep their identifiers.
 pub(super) const MOST_KEPT: usize = 1000;
-/// The maximum number of places that a set keeps, after which pages can begin.
+/// The maximum number of places that a set keeps. A page can begin after each of these places.
 const MOST_PLACES: usize = 64;
 
 /// The state of a database for all its result sets.
@@ -79,7 +79,7 @@ pub(super) struct EngineHits<L: Leaf> {
     /// The identifiers of the records by position, if the set is small and records beyond the first ones were
     /// presented.
     ids: OnceLock<Arc<[L::Id]>>,
-    /// The places of records, by position, after which pages can begin.
+    /// The places after which pages can begin, by the position of the record at each place.
     places: Mutex<BTreeMap<usize, String>>,
 }
 

@@ -258,8 +258,8 @@ impl Link {
         }
     }
 
-    /// Repeats a request until shards are available; a cluster that has just lost a node has to notice the loss first. If a node
-    /// was lost during the request, it is repeated once more, because other nodes may have copies of its records.
+    /// Repeats a request until shards are available, because a cluster that has just lost a node needs time to detect the loss. If a
+    /// node was lost during the request, it is repeated once more, because other nodes may have copies of its records.
     async fn ask_until_settled<T>(
         &self,
         draft: &Draft,
@@ -351,7 +351,7 @@ impl Link {
     }
 }
 
-/// The delays before each repetition of a search that no shard answered, during which the cluster can notice the loss of a node.
+/// The delays before each repetition of a search that no shard answered, during which the cluster can detect the loss of a node.
 const SETTLING_TIMES: [Duration; 3] = [
     Duration::from_millis(100),
     Duration::from_millis(300),

@@ -152,7 +152,7 @@ impl<'a, D: EngineDatabase> Pages<'a, D> {
         }
         let clause = self.database.identified(Arc::clone(&ids));
         let plan = Plan {
-            // The page has room for one record more than was requested. It is practically impossible that two records have the
+            // The page has room for one more record than was requested. It is practically impossible that two records have the
             // same identifier, but if they did, both would be found.
             page: Page::first(ids.len() + 1),
             ..Plan::count(&clause, self.database.deadline())
@@ -206,7 +206,7 @@ impl<'a, D: EngineDatabase> Pages<'a, D> {
         answer.map_err(|error| presenting(self.database.failure(&error)))
     }
 
-    /// Requests records from the set in the given order.
+    /// Requests records from the set in this order.
     pub(super) async fn in_order(
         &self,
         order: &[OrderBy<<D::Leaf as Leaf>::SortKey>],

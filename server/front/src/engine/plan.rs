@@ -1,4 +1,4 @@
-//! A plan: the contents of one request to a search engine.
+//! A plan, which describes the contents of one request to a search engine.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! The differences between databases in engines, and a search in any of them: the first records, the count, the facets and the
-//! counts of the terms in one request.
+//! Describes the differences between databases in engines, and carries out a search in any of them. One request returns the
+//! first records, the count, the facets and the counts of the terms.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -111,8 +111,8 @@ pub(super) trait EngineDatabase: Sync + Sized {
         self.options().answer_time * 3 / 4
     }
 
-    /// Returns the clause that represents a result set in a query: the records of the set, if they are known. Returns `None`
-    /// if the set does not belong to this database.
+    /// Returns the clause that represents a result set in a query. If the records of the set are known, the clause finds
+    /// exactly these. Returns `None` if the set does not belong to this database.
     fn operand(&self, hits: &Hits) -> Option<Clause<Self::Leaf>> {
         let hits: &EngineHits<Self::Leaf> = self.sets().own(hits)?;
         Some(match hits.known_ids() {
@@ -153,7 +153,7 @@ pub(super) type HitOf<D> = Hit<<<D as EngineDatabase>::Leaf as Leaf>::Id>;
 /// A database's answer.
 pub(super) type AnswerOf<D> = EngineAnswer<<<D as EngineDatabase>::Leaf as Leaf>::Id>;
 
-/// Returns the clause for a query without earlier result sets.
+/// Returns the clause for a query that must not refer to earlier result sets.
 ///
 /// # Errors
 /// The diagnostic for the first unsupported part of the query.

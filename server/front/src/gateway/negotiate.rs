@@ -1,4 +1,4 @@
-//! Chooses the form of an answer by the parameter `format` or the Accept header (RFC 9110 §12.5.1).
+//! Chooses the form of an answer according to the parameter `format` or the Accept header (RFC 9110 §12.5.1).
 
 use z3950_asn1::oid::{self, Oid};
 

@@ -104,7 +104,7 @@ fn identifiers(text: &str) -> Vec<Identifier> {
     Identifier::read_all(text, None).unwrap_or_default()
 }
 
-/// Returns whether the kind of the identifier is given, or obvious from its form.
+/// Returns whether the kind of the identifier is stated, or obvious from its form.
 fn is_clear(identifier: &Identifier) -> bool {
     let is_number = identifier
         .text
@@ -112,7 +112,7 @@ fn is_clear(identifier: &Identifier) -> bool {
     identifier.is_certain || is_number && matches!(identifier.kind, Kind::Isbn | Kind::Issn)
 }
 
-/// Returns whether the text is a URL: one that can be followed, or one that nobody would enter as a query.
+/// Returns whether the text is a URL that can be followed, or a URL that nobody would enter as a query.
 pub(super) fn is_url(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     let known = ["z39.50r:", "z39.50s:", "gopher:", "http:", "https:"];

@@ -1,4 +1,4 @@
-//! Follows URLs typed into the search form: URLs of databases on this server lead to the form, all other URLs to the gateway.
+//! Follows URLs typed into the search form: URLs of databases on this server lead to the form, and all other URLs lead to the gateway.
 
 use z3950::target::Target;
 use z3950_server::web::WebClient;

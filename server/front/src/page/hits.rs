@@ -179,9 +179,8 @@ impl PageSearch {
         self.answers_in(&self.targets, (start, count), RecordForm::with_holdings())
     }
 
-    /// Searches some of the databases for records in the given form, and yields their answers like [`answers`](Self::answers).
-    /// Records that cannot be sent in this form are requested as XML, which does not limit the length of a record as ISO 2709
-    /// does.
+    /// Searches some of the databases for records in this form, and yields their answers like [`answers`](Self::answers). Records
+    /// that cannot be sent in this form are requested as XML, which does not limit the length of a record as ISO 2709 does.
     pub(super) fn answers_in(
         &self,
         databases: &[String],

@@ -14,7 +14,7 @@ pub(super) struct Parameters {
     pub(super) targets: Vec<String>,
     /// The only database of [`targets`](Self::targets) whose records are shown; `None` for all of them.
     pub(super) within: Option<String>,
-    /// The databases to tick in the form: all or none. If this is given, the form is shown and nothing is searched.
+    /// The databases to tick in the form: all or none. If this is set, the form is shown and nothing is searched.
     pub(super) ticks: Option<Ticks>,
     /// The terms that narrow the search.
     pub(super) narrowings: Vec<Narrowing>,

@@ -20,7 +20,7 @@ use crate::shown::ShownRecord;
 use crate::text::{described, encoded};
 
 impl CataloguePage {
-    /// Answers a request to `/search` for a single record, given by its position in the only database searched.
+    /// Answers a request to `/search` for a single record, at the position `at` in the only database searched.
     pub(super) async fn record(&self, search: &PageSearch, at: u64) -> PageAnswer {
         let fail =
             |status, words: &str| self.problem(status, words, &search.web, &search.parameters);

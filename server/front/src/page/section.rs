@@ -47,8 +47,8 @@ pub(super) struct ShownDownload {
 }
 
 impl ShownDownload {
-    /// Returns the downloads for the records given by the parameter `selected`; `link` returns the path for a list of
-    /// parameters.
+    /// Returns the downloads for a selection of records. `selected` is the parameter that selects them, and `link`
+    /// returns the path for a list of parameters.
     fn new(
         words: String,
         selected: (&str, &str),
@@ -220,7 +220,7 @@ impl HitLine {
     }
 }
 
-/// Returns the number of copies that are available now, in words; empty if the record does not give it.
+/// Returns the number of copies that are available now, in words; empty if the record does not state it.
 fn availability(record: &Record) -> String {
     let holdings = record.holdings();
     let told = holdings.iter().filter_map(|holding| holding.available);

@@ -1,4 +1,4 @@
-//! The databases of which another database consists: the results of these parts, and the parts that contain a given record.
+//! The databases of which another database consists: the results of these parts, and the parts that contain a certain record.
 
 use z3950::Record;
 use z3950::service::search::SearchResult;

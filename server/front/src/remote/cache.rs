@@ -61,7 +61,7 @@ impl RecordCache {
             && let Some(known) = kept.by_place.get_mut(&(set, rank))
             && matches!(known.record, Some(Ok(_)))
         {
-            // A failure does not replace a known record, whatever form the record has.
+            // A failure does not replace a cached record, whatever form the record has.
             known.form = form;
             return;
         }

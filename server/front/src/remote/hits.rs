@@ -181,7 +181,7 @@ impl HitList for RemoteHits {
     }
 
     /// Returns the approximate size in memory, without queries, which are shared with other sessions, and without
-    /// records, which have a limit of their own.
+    /// records, which have a separate limit.
     fn octets(&self) -> usize {
         let parts = self.parts.len();
         let sorted = self.sorted_list();
@@ -251,7 +251,7 @@ impl MergedWindow {
 /// The approximate number of octets in memory for each target in a list.
 const PART: usize = 256;
 
-/// The round robin order of parts with given numbers of records.
+/// The round robin order of parts with certain numbers of records.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct RoundRobin {
     blocks: Vec<Block>,

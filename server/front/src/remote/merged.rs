@@ -1,5 +1,5 @@
-//! The record of a hit that was merged from records from several targets: one bibliographic record with the holdings of all these
-//! targets, each marked with the name of its source.
+//! The record of a merged hit: one bibliographic record with the holdings of all targets that have the edition, each marked with
+//! the name of its source.
 
 use bytes::Bytes;
 use z3950::Record;
@@ -42,8 +42,8 @@ impl SourceRecord {
         }
     }
 
-    /// Returns the holdings in the record, each with the name of its source. Without OPAC holdings, these are the holdings in the
-    /// MARC record.
+    /// Returns the holdings in the record, each with the name of its source. If the record has no OPAC holdings, returns the
+    /// holdings in its MARC record.
     fn holdings(&self) -> Vec<HoldingsRecord> {
         let own = match self.record.retrieved() {
             RetrievedRecord::Opac(record) => record.holdings_data.unwrap_or_default(),

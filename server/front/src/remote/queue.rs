@@ -1,6 +1,6 @@
-//! The queue for the sessions with a target. A session serves one operation at a time; further operations wait. A session that
-//! becomes free goes to each client address in turn, among the clients of an address to each client in turn, and then to the
-//! client's first operation that waits.
+//! The queue for the sessions with a target. A session serves one operation at a time; further operations wait. When a session
+//! becomes free, the client addresses take turns, then the clients of that address, and the session goes to the client's
+//! operation that has waited longest.
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
@@ -271,7 +271,7 @@ mod tests {
         let waiting = queue.turn(&caller, None);
         assert!(waiting.now_or_never().is_none());
         assert!(lock(&queue.0).waiting.0.is_empty());
-        // The operation is dropped after it was given a turn, so the session becomes free again.
+        // The operation is dropped after it got a turn, so the session becomes free again.
         let (_, granted) = queue.enter(&from(1), None);
         turn.done();
         drop(granted);

@@ -198,8 +198,8 @@ impl MergedTerms {
         scanned
     }
 
-    /// Removes the counts of terms that are outside the range of terms sent by any one target. That target may have these terms
-    /// too, so their counts may be too low.
+    /// Removes the count of each term that is outside the range of the terms sent by at least one target. That target may have
+    /// the term too, so the count may be too low.
     fn forget_partial_counts(&mut self) {
         let (mut first, mut last): (Option<&String>, Option<&String>) = (None, None);
         for list in &self.lists {

@@ -114,8 +114,7 @@ impl RemoteDatabase {
         Ok(Hits::new(hits))
     }
 
-    /// Extends a sorted list to this number of positions, as far as possible. The records needed for this are read in the given
-    /// form.
+    /// Extends a sorted list to this number of positions, as far as possible. The required records are read in the form `form`.
     pub(super) async fn reach(
         &self,
         hits: &RemoteHits,

@@ -347,8 +347,8 @@ fn disorder(part: &OpenPart, kept: &[bool]) -> Option<Diagnostic> {
     }
 }
 
-/// Returns for each record whether it is in order, as a member of the longest ascending subsequence. A record that has the key
-/// counts as much as two records without the key.
+/// Returns for each record whether it is in order, as a member of the longest ascending subsequence. A record that has the sort
+/// key counts as much as two records without it.
 fn in_order(records: &[Option<&SortValues>], order: &RecordOrder) -> Vec<bool> {
     // `best` has an item for each record. It describes the best sequence that ends with the record: the weight of the sequence,
     // and the record before this one in the sequence.

@@ -1,4 +1,4 @@
-//! One target: its sessions, and the searches, scans and facets that use them.
+//! A target with its sessions, and the searches, scans and facets that use these sessions.
 
 mod idle;
 mod pages;

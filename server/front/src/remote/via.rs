@@ -1,6 +1,6 @@
 //! Prevents loops between servers that are each other's targets. A search carries the list of servers that have passed it on; a
-//! database that finds itself in the list refuses the search. Searches that were passed on by servers get sessions of their own,
-//! so that they cannot wait for a search that waits for them.
+//! database that finds itself in the list refuses the search. Searches that were passed on by servers use separate sessions, so
+//! that they cannot wait for a search that waits for them.
 
 pub(super) mod load;
 

@@ -106,8 +106,7 @@ fn query(value: &LabelledValue<'_>) -> Option<String> {
     (is_short && words.contains(char::is_alphanumeric)).then(|| format!("{index}:\"{quoted}\""))
 }
 
-/// Returns the names of languages that are given by their codes. Older records have several codes in one subfield, as in
-/// `engfre`.
+/// Returns the names of the languages with these codes. Older records have several codes in one subfield, as in `engfre`.
 fn languages(value: &str) -> Vec<String> {
     let codes = value.split(", ").flat_map(|codes| {
         let octets = codes.as_bytes().chunks(3);

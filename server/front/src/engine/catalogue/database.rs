@@ -30,7 +30,7 @@ use crate::engine::plan::Page;
 use crate::engine::search::{self, EngineDatabase, clause_of};
 use crate::engine::{pages, sort};
 
-/// The time for which the description of an index is used before it is read again: fields may be renamed, and an
+/// The time for which the description of an index is used before it is read again, because fields may be renamed, and an
 /// alias may be moved to another index.
 const FRESH: Duration = Duration::from_secs(60);
 
@@ -129,7 +129,7 @@ impl CatalogueDatabase {
     }
 
     /// Searches for all records, to find out whether the engine accepts the values that the map uses to hide or select
-    /// records: the type of a field may not allow them.
+    /// records. The types of the fields might not allow them.
     ///
     /// # Errors
     /// See [`CatalogueError`].
@@ -143,8 +143,8 @@ impl CatalogueDatabase {
         }
     }
 
-    /// Returns the search for the first records that a query finds, as it is sent to the engine, but without asking the
-    /// engine how it folds words.
+    /// Returns the request for the first records that a query finds, as it would be sent to the engine. The engine is not
+    /// asked how it folds words.
     ///
     /// # Errors
     /// The diagnostic for the first unsupported part of the query.
@@ -189,7 +189,7 @@ impl CatalogueDatabase {
         Arc::clone(&lock(&self.known).offer)
     }
 
-    /// Returns the offer after the index has been compared with the map.
+    /// Returns the offer. Compares the index with the map first if the last comparison is out of date.
     ///
     /// # Errors
     /// Fails with condition 109 if the index cannot be used.

@@ -21,7 +21,7 @@ pub(super) enum Dialect {
 }
 
 impl CatalogueEngine {
-    /// Returns which word positions the engine can express.
+    /// Returns the conditions on word positions that the engine can express.
     pub(super) fn skills(self) -> Skills {
         match self {
             Self::Koha => KohaDialect::SKILLS,
@@ -90,7 +90,7 @@ impl Dialect {
         }
     }
 
-    /// Returns the search for a plan as it is sent to the engine, without asking the engine how it folds words.
+    /// Returns the request for a plan, as it would be sent to the engine. The engine is not asked how it folds words.
     ///
     /// # Errors
     /// Fails if the engine cannot carry out the plan.

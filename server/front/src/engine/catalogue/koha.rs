@@ -46,8 +46,8 @@ pub(super) struct KohaDialect {
 }
 
 impl KohaDialect {
-    /// The word positions that a Koha index supports. The next value of a field begins 101 positions after the last word of the
-    /// previous value.
+    /// The conditions on word positions that a Koha index supports. The next value of a field begins 101 positions after the last
+    /// word of the previous value.
     pub(super) const SKILLS: Skills = Skills {
         farthest: 100,
         gaps: true,

@@ -1,5 +1,5 @@
-//! The leaves of clauses in a catalogue: a condition on an index, with the text as the client wrote it, which the
-//! engine folds.
+//! The leaves of clauses in a catalogue. Each leaf is a condition on an index, with the text as the client wrote it;
+//! the engine folds this text.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -29,24 +29,25 @@ pub(super) enum Wanted {
     Sortable,
     /// The record has one of these identifiers.
     Identifiers(Arc<[String]>),
-    /// The record has all of these words, or any of them, at any positions in any fields: roles `Words` and, for
-    /// masks, `Masks`.
+    /// The record has all of these words, or any of them, at any positions in any fields. The fields have the role
+    /// `Words` or, for masks, `Masks`.
     Words { words: Vec<Word>, all: bool },
-    /// The record has words at these positions in one value: roles `Words`, `Masks`, and for edges `Whole` and
-    /// `First`.
+    /// The record has words at these positions in one value. The fields have the roles `Words` and `Masks` and, for
+    /// edges, `Whole` and `First`.
     Spans(Spans),
-    /// The record has one of these complete numbers or codes: role `Keys` or, if the index does not have it, `Words`.
+    /// The record has one of these complete numbers or codes in a field with the role `Keys` or, if the index has no
+    /// such field, `Words`.
     Keys(Vec<String>),
-    /// The record has a number or code that matches one of these forms, of which only a part is given: role `Keys`
-    /// or, if the index does not have it, `Masks`.
+    /// The record has a number or code that matches one of these incomplete forms, in a field with the role `Keys` or,
+    /// if the index has no such field, `Masks`.
     OpenKeys(Vec<Word>),
-    /// The record has a value between these bounds, in the order of octets: role `Ranges`.
+    /// The record has a value between these bounds, in the order of octets, in a field with the role `Ranges`.
     Range(TextRange),
-    /// The record has this date: `YYYY` or `YYYYMMDD` in the roles `Years`, `Days` and `Stamps`, or the text as it
-    /// was written in `Words`.
+    /// The record has this date: `YYYY` or `YYYYMMDD` in fields with the roles `Years`, `Days` and `Stamps`, or the
+    /// text as it was written in fields with the role `Words`.
     Date { digits: String, text: String },
-    /// The record has a date between these bounds, in digits: roles `Years`, `Days` and `Stamps`. A bound that is a
-    /// year includes or excludes all of its days.
+    /// The record has a date between these bounds, which consist of digits, in fields with the roles `Years`, `Days`
+    /// and `Stamps`. A bound that is a year includes or excludes all of its days.
     Dates(TextRange),
 }
 
@@ -60,7 +61,7 @@ pub(super) type Part = spans::Part<Placed>;
 /// Adjacent words, which may have to begin or end the value.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::engine) struct Placed {
-    /// The words; at least one.
+    /// The words, of which there is at least one.
     pub(super) words: Vec<Word>,
     /// Whether the words begin the value.
     pub(super) first: bool,
@@ -170,7 +171,7 @@ impl Leaf for CatalogueLeaf {
     fn octets(&self) -> usize {
         let range = |(from, to): &TextRange| bound_octets(from) + bound_octets(to);
         match &self.wanted {
-            // The octets of identifiers are counted with their set, so they are not counted again here.
+            // The octets of identifiers are counted with the result set that keeps them, so they are not counted again here.
             Wanted::Exists | Wanted::Sortable | Wanted::Identifiers(_) => 0,
             Wanted::Words { words, .. } | Wanted::OpenKeys(words) => {
                 words.iter().map(Word::octets).sum()

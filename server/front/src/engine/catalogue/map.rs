@@ -336,7 +336,7 @@ impl IndexText {
 const OR: char = '|';
 /// The maximum number of characters in a field's name.
 const MOST_NAME: usize = 200;
-/// The maximum number of indexes: the limit for a backend, without `docid` and `any`.
+/// The maximum number of indexes, which is the limit for a backend minus the two indexes `docid` and `any`.
 const MOST_INDEXES: usize = 126;
 
 struct Reader<'t> {
@@ -478,8 +478,8 @@ impl Reader<'_> {
         fields.collect()
     }
 
-    /// Checks the size of a window. A set that keeps the identifiers of its records requests all of them at once, so
-    /// they must fit in the window.
+    /// Checks the size of a window. A result set that keeps the identifiers of its records requests all of them at
+    /// once, so they must fit in the window.
     fn window(&self, most: &Spanned<usize>) -> Result<usize, CatalogueMapError> {
         if *most.get_ref() < MOST_KEPT {
             let words = format!("a window has at least {MOST_KEPT} records");

@@ -1,4 +1,4 @@
-//! Truncated and masked terms, as words that are not folded.
+//! Converts truncated and masked terms to words that are not folded.
 
 use z3950_server::memory::index_map::{ANY_NUMBER, AT_MOST_ONE, EXACTLY_ONE};
 

@@ -259,7 +259,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// Records that an index has lost all of its fields.
+    /// Marks an index as having lost all of its fields.
     fn lose(&mut self, index: &str) {
         let fields = self.missing.iter_mut();
         for field in fields.filter(|field| field.index == index) {

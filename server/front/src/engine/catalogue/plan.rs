@@ -10,9 +10,9 @@ use crate::engine::plan;
 pub(super) type Clause = clause::Clause<CatalogueLeaf>;
 /// The request to a catalogue. The dialect excludes hidden records.
 pub(super) type Plan<'a> = plan::Plan<'a, CatalogueLeaf>;
-/// A sort key: a field.
+/// A sort key, which is a field.
 pub(super) type OrderBy = plan::OrderBy<String>;
-/// A facet to count: a field.
+/// A facet to count, which is a field.
 pub(super) type FacetOf = plan::FacetOf<String>;
 /// The answer from a catalogue.
 pub(super) type Answer = EngineAnswer<String>;
@@ -20,7 +20,7 @@ pub(super) type Answer = EngineAnswer<String>;
 /// A record in an answer, with the engine's identifier.
 pub(super) type CatalogueHit = Hit<String>;
 
-/// Terms to list: the values in a field around a start.
+/// A request to list terms, which are the values in a field around a start.
 #[derive(Clone, Debug)]
 pub(super) struct TermsPlan<'a> {
     /// The field, which has the role [`Scan`](super::map::Role::Scan).

@@ -1,5 +1,5 @@
-//! Scan: complete values in an index around a start, as the engine lists them, each with its number of records
-//! (Z39.50-2003 §3.2.8.1).
+//! Answers a Scan with complete values in an index around a start, as the engine lists them, each with its number of
+//! records (Z39.50-2003 §3.2.8.1).
 
 use z3950_asn1::bib1::attributes::{RELATION, RELATION_EQUAL, STRUCTURE, TRUNCATION};
 use z3950_asn1::bib1::diagnostics::Condition;

@@ -1,6 +1,5 @@
-//! The index that VuFind, Blacklight or another program keeps in Solr. A client's text is either passed as the value of one of
-//! our own parameters, which no Solr parser reads, or escaped character by character. Solr folds it in the same way as the
-//! records.
+//! The index that VuFind, Blacklight or another program keeps in Solr. A client's text is either passed as the value of one of our own
+//! parameters, which no Solr parser reads, or escaped character by character. Solr folds this text in the same way as the records.
 //!
 //! The program that filled the index decided what a value in the index is; Solr cannot distinguish fields from subfields.
 
@@ -50,9 +49,8 @@ pub(super) struct SolrDialect {
 }
 
 impl SolrDialect {
-    /// The word positions that Solr supports. The next value of a field begins 100 positions after the last word of
-    /// the previous value, if the schema has a gap. Words at an exact distance, and words that end a value, are not
-    /// supported.
+    /// The conditions on word positions that Solr supports. The next value of a field begins 100 positions after the last word of
+    /// the previous value, if the schema has a gap. Words at an exact distance, and words that end a value, are not supported.
     pub(super) const SKILLS: Skills = Skills {
         farthest: 99,
         gaps: false,

@@ -27,7 +27,7 @@ use super::plan::Clause;
 use crate::engine::clause::spans::{self, Farthest, Places};
 use crate::engine::clause::{Found, TermReader};
 
-/// The word positions that an engine can express.
+/// The conditions on word positions that an engine can express.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Skills {
     /// The maximum distance between words; at higher distances, the engine would match words in different values.
@@ -117,7 +117,7 @@ impl TermReader for Offer {
     }
 }
 
-/// A term, with the index in which it is searched and the word positions that the engine can express.
+/// A term, with the index in which it is searched and the conditions on word positions that the engine can express.
 struct Reading<'o, 'q> {
     point: &'o Arc<Point>,
     written: WrittenTerm<'q>,
@@ -237,8 +237,8 @@ impl Reading<'_, '_> {
         Ok((self.leaf(Wanted::Spans(spans.clone())), Some(spans)))
     }
 
-    /// Returns the clause for words that must be at an edge of the value, and their places. An engine that stores
-    /// values does not distinguish fields and subfields.
+    /// Returns the clause for words that must be at an edge of the value, and their places. The edges of fields and of
+    /// subfields are treated alike, because an engine that stores values does not distinguish them.
     fn edged(
         &self,
         words: Vec<Word>,
@@ -273,7 +273,7 @@ impl Reading<'_, '_> {
         Ok((self.leaf(Wanted::Spans(spans.clone())), Some(spans)))
     }
 
-    /// Returns the diagnostic for an edge that the index does not support: the diagnostic for the attribute that
+    /// Returns the diagnostic for an edge that the index does not support. It is the diagnostic for the attribute that
     /// requires the edge.
     fn without_edges(&self, last: bool) -> Diagnostic {
         let value = |attribute_type| self.written.value(attribute_type);

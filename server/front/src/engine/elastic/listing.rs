@@ -6,8 +6,8 @@ use crate::engine::answer::{AskError, TermsAnswer};
 
 /// The terms in a field in order, each with its number of records.
 pub(in crate::engine) trait TermList: Sync {
-    /// Reads at most `most` terms after a start, which is excluded. If `from` is given, reads terms before the start instead, the
-    /// nearest first, from the records that have a term between `from` and the start.
+    /// Reads at most `most` terms after a start, which is excluded. If `from` is passed, reads terms before the start instead,
+    /// the nearest first, from the records that have a term between `from` and the start.
     fn read(
         &self,
         start: &str,
@@ -98,7 +98,7 @@ async fn read_before(
     Ok(found)
 }
 
-/// Reads terms before a start, the nearest first, that are not before `from`.
+/// Reads terms that are before a start but not before `from`, the nearest to the start first.
 async fn read_between(
     list: &impl TermList,
     from: &str,

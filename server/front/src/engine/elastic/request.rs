@@ -1,5 +1,5 @@
-//! Plans and clauses as JSON searches for OpenSearch and Elasticsearch, for any index. A client's text is always the value of a
-//! query that the engine does not parse.
+//! Converts plans and clauses to JSON searches for OpenSearch and Elasticsearch, for any index. A client's text is always the
+//! value of a query that the engine does not parse.
 
 use std::ops::Bound;
 use std::time::Duration;
@@ -151,8 +151,8 @@ pub(in crate::engine) struct TermsAfter<'a, L> {
     pub(in crate::engine) field: &'a str,
     /// The term after which the part begins, in the direction of reading; empty to begin with the first term in this direction.
     pub(in crate::engine) start: &'a str,
-    /// If this term is given, terms are read backwards, and only from records that have a term between this one and the start,
-    /// so that the engine reads fewer records. The counts of terms before this one are then too low.
+    /// If this term is set, terms are read backwards, and only from records that have a term between this one and the start, so
+    /// that the engine reads fewer records. The counts of terms before this one are then too low.
     pub(in crate::engine) from: Option<&'a str>,
     /// The maximum number of terms.
     pub(in crate::engine) most: usize,

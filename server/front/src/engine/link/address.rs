@@ -1,4 +1,4 @@
-//! The location of a cluster, and what its servers require of clients: addresses, credentials, certificates.
+//! The addresses of the servers in a cluster, and the credentials and certificates for connections to them.
 
 use std::fmt;
 use std::net::IpAddr;

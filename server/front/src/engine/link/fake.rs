@@ -186,7 +186,7 @@ async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
             FakeAnswer::Hang(octets) => {
                 stream.write_all(&octets).await?;
                 stream.flush().await?;
-                // Wait until the client goes away.
+                // Wait until the client closes the connection.
                 let _ = stream.read_u8().await;
                 closed.notify_one();
                 return Ok(());

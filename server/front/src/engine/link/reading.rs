@@ -105,7 +105,7 @@ impl ReadLink {
             .await
     }
 
-    /// Sends a request with a body of the given media type.
+    /// Sends a request with a body of this media type.
     ///
     /// # Errors
     /// See [`Failure`].

@@ -344,7 +344,7 @@ fn words_of(error: &dyn std::error::Error) -> String {
     words
 }
 
-/// Returns the delay that a server requests (RFC 9110 §10.2.3), if it is given in seconds.
+/// Returns the delay that a server requests (RFC 9110 §10.2.3), if the delay is in seconds.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = headers.get(RETRY_AFTER)?.to_str().ok()?;
     text.trim().parse().ok().map(Duration::from_secs)

@@ -251,7 +251,7 @@ async fn audit_r_l1_a_search_that_lost_a_node_on_the_way_is_sent_once_more() {
     assert_eq!((lost.asked().len(), sound.asked().len()), (1, 1));
 }
 
-/// A cluster needs a moment to notice the loss of a node; until then, it is possible that no shard answers, whichever
+/// A cluster needs a moment to detect the loss of a node. Until then, it is possible that no shard answers, whichever
 /// server is used.
 #[tokio::test]
 async fn audit_r_l1_a_search_is_sent_until_the_cluster_has_noticed_that_a_node_is_lost() {
@@ -354,7 +354,7 @@ async fn an_answer_that_is_late_or_slow_is_requested_once_more() {
     }
 }
 
-/// A failure from a server that was reached says more than failures to reach other servers.
+/// A failure from a server that was reached is more informative than failures to reach other servers.
 #[tokio::test]
 async fn audit_r_l1_the_failure_of_a_server_that_was_reached_is_reported() {
     let hanging = FakeNode::start(|_: &FakeRequest| FakeAnswer::Hang(Vec::new())).await;

@@ -13,7 +13,7 @@ const MOST: usize = 1 << 20;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct IndexReport {
-    /// The product and version of a node: `OpenSearch 3.0.0`.
+    /// The product and version of a node, such as `OpenSearch 3.0.0`.
     pub engine: String,
     /// The real name of the index, not that of the alias.
     pub index: String,
@@ -66,8 +66,8 @@ impl ClusterIndex {
         })
     }
 
-    /// Checks the nodes: product, version, and whether they belong to one cluster. Nodes that do not answer are ignored if others
-    /// answer. Returns the product and version of the first node that answers.
+    /// Checks the products and versions of the nodes, and whether all nodes belong to one cluster. Nodes that do not answer are
+    /// ignored if others answer. Returns the product and version of the first node that answers.
     pub(super) async fn check_cluster(&self) -> Result<String, IndexError> {
         let mut known: Option<(String, String, String)> = None;
         let mut failure = None;
@@ -290,7 +290,7 @@ mod tests {
         }
     }
 
-    /// Returns the answers from a node with a valid index, some of which are replaced.
+    /// Returns a node's answers for a valid index, some of which are replaced by `others`.
     fn answering(
         others: &[(&'static str, u16, Value)],
     ) -> impl Fn(&FakeRequest) -> FakeAnswer + Send + Sync + 'static {
@@ -505,7 +505,7 @@ mod tests {
                 false,
                 "books-0 was replaced",
             ),
-            // The name belongs to an index that no reload has made.
+            // The name belongs to an index that was not created by a reload.
             (
                 ("/books-replaced", 200, json!({ "books-replaced": {} })),
                 true,
@@ -550,7 +550,7 @@ mod tests {
             .await
             .expect_err("two clusters");
         assert!(matches!(error, IndexError::Clusters(..)), "{error}");
-        // A server that does not answer may belong to the cluster.
+        // A server that does not answer is not an error, because it may belong to the cluster.
         let gone = FakeNode::start(answering(&[])).await;
         let addresses = vec![gone.address(), one.address()];
         drop(gone);

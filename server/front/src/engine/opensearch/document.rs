@@ -34,8 +34,8 @@ pub(crate) const ENTRY_EDGE: &str = "_";
 pub(crate) const ENTRY_GAP: u32 = 10_000;
 /// The maximum number of octets in a word, including the edges; the engine would split longer words.
 pub(crate) const MOST_WORD: usize = 7_990;
-/// The maximum number of octets in an entry, a key or a value to sort by; the engine refuses documents with terms of
-/// more than 32,766.
+/// The maximum number of octets in an entry, a key or a value to sort by; the engine refuses documents with terms of more
+/// than 32,766 octets.
 pub(crate) const MOST_ENTRY: usize = 8_000;
 /// The field that determines the order of records.
 pub(crate) const NUMBER: &str = "number";
@@ -180,7 +180,7 @@ impl EngineLayout {
     }
 }
 
-/// Returns the name of a field; characters of the name in the settings that a field cannot have are replaced.
+/// Returns the name of a field. Characters in the name from the settings that a field name must not contain are replaced.
 fn field_name(kind: &str, name: &str) -> String {
     let mut field = format!("{kind}_");
     for octet in name.bytes() {

@@ -1,4 +1,4 @@
-//! The index of a database as a whole: its state, and its creation. The name in the settings is an alias of an index whose name
+//! Reads the state of a database's index, and creates the index. The name in the settings is an alias of an index whose name
 //! ends with a number, so that another index can replace it.
 
 use std::sync::Arc;

@@ -92,7 +92,7 @@ impl Leaf for IndexLeaf {
             }
             Self::Pattern(_, pattern) => pattern_octets(pattern),
             Self::Spans(_, spans) => spans.octets(),
-            // The octets of numbers are counted with their set, so they are not counted again here.
+            // The octets of numbers are counted with the result set that keeps them, so they are not counted again here.
             Self::Numbers(_) | Self::Exists(_) | Self::Sortable(_) => 0,
         }
     }

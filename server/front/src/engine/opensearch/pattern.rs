@@ -1,4 +1,4 @@
-//! Patterns as Lucene regular expressions, which match complete terms. Everything except placeholders is escaped.
+//! Converts patterns to Lucene regular expressions, which match complete terms. Everything except placeholders is escaped.
 
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Class, ClassUnicode, Hir, HirKind, Repetition};
@@ -8,7 +8,7 @@ use z3950_server::{Diagnostic, diagnostic};
 
 /// The maximum number of characters in an expression (`index.max_regex_length`).
 const MOST_CHARACTERS: usize = 1_000;
-/// Truncation 102: a regular expression.
+/// The Truncation value for a regular expression.
 const REGULAR_EXPRESSION: &str = "102";
 /// The maximum number of ranges in a class that is written out; classes such as `\w` have more ranges, and would be
 /// too long.

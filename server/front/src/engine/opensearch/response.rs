@@ -28,7 +28,7 @@ fn hit(plan: &Plan<'_>, hit: &Value) -> Option<Hit<u64>> {
     Some(Hit {
         id: number.unwrap_or(NO_NUMBER),
         record: record.map(|record| HeldRecord::Iso2709(octets_of(record))),
-        // Hits that are not sorted are in the order of their numbers, so the number alone locates one.
+        // Hits that are not sorted are in the order of their numbers, so the number of a hit alone determines its place.
         place: if plan.order.is_empty() {
             String::new()
         } else {

@@ -65,7 +65,7 @@ impl OwnList<'_> {
         request::terms(&*self.database.layout, &after)
     }
 
-    /// Sends searches together, one of which requests at most `most` terms.
+    /// Sends several searches in one request. Only one of them requests terms, of which there are at most `most`.
     async fn ask<const N: usize>(
         &self,
         bodies: [Value; N],

@@ -157,7 +157,7 @@ async fn incomplete_and_unexpected_answers_are_distinguished() {
             Err(109),
         ),
         (with(&[("/hits/hits", json!({}))]), Err(109), Err(109)),
-        // Records from several indexes do not form a result set.
+        // Records from several indexes cannot form one result set.
         (
             with(&[("/hits/hits/0/_index", json!("other"))]),
             Err(109),

@@ -85,7 +85,7 @@ impl ClusterDatabase {
         // The alias may now point to another index, where the records have different versions.
         let alias = write_name(index.as_ref().unwrap_or(&self.index));
         let path = format!("/{alias}/_bulk?refresh=wait_for&require_alias=true");
-        // The update continues to its end even if the client goes away.
+        // The update continues to its end even if the client disconnects.
         let filling = filling_name(&self.index);
         let written = tokio::spawn(async move { write(&link, path, body, sent, &filling).await });
         let unknown = |_| Err(WriteError::Unknown);

@@ -4,7 +4,7 @@ use z3950_marc::MarcRecord;
 
 use super::*;
 
-/// Returns a book with this ISBN, cataloged by the given agency.
+/// Returns a book with this ISBN, cataloged by this agency.
 fn book(docid: &str, agency: &str) -> MarcRecord {
     let mut book = record(docid, &format!("War {docid}"));
     let isbn = Field::data(b"020", "  ", [("a", "9780141439587")]);

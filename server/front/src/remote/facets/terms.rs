@@ -1,4 +1,4 @@
-//! The terms of a facet field: the terms from each target, within limits, and the sums over all targets.
+//! Limits the terms of a facet field that each target returns, and adds up their counts over all targets.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -95,7 +95,7 @@ fn text(term: &Term) -> Option<String> {
     Some(text.trim().to_owned())
 }
 
-/// Returns the key of a term: its words, because catalogues differ in case and punctuation.
+/// Returns the key of a term, which consists only of its words in lower case, because catalogues differ in case and punctuation.
 fn key(term: &str) -> String {
     let lower = term.to_lowercase();
     let words = lower.split(|one: char| !one.is_alphanumeric());

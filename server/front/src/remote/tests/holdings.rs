@@ -139,8 +139,9 @@ async fn copies_are_requested_later_if_the_search_was_for_other_records() {
 
 #[tokio::test]
 async fn copies_are_not_requested_again_from_targets_that_fail_at_them() {
-    // Each row has the maximum number of searches and Presents for a first search, and their exact number for another search
-    // afterwards. Lost sessions are opened again.
+    // Each row has two numbers of searches and Presents in total. The first number is for a first search, and is only a
+    // maximum, because requests are repeated when a lost session is opened again. The second number is for another search
+    // afterwards, and is exact.
     for (rules, first, second) in [
         (&["on search syntax=opac: fail 239"][..], 2, 1),
         (&["on search syntax=opac: cut 10"], 7, 1),

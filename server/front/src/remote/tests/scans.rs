@@ -6,7 +6,7 @@ use z3950_server::backend::{Scan, ScanTerm, Scanned, ready};
 
 use super::*;
 
-/// An index whose terms are listed in the given order. A term is `war`, `war=War` with a display form, or `war:3` with a count.
+/// An index whose terms are listed in the order of the slice. A term is `war`, `war=War` with a display form, or `war:3` with a count.
 struct ListedTerms(&'static [&'static str]);
 
 fn folded(term: &ScanTerm) -> String {
@@ -225,8 +225,8 @@ async fn searches_that_no_target_can_answer_are_refused() {
     };
     assert_eq!(scan("union".to_owned(), 5, 0).await, 232);
     assert_eq!(scan("union@elsewhere".to_owned(), 5, 0).await, 235);
-    // With a step of 1, each of the last 999 terms is preceded by one term that is skipped; with a step of 2, by two, which are
-    // too many.
+    // With a step of 1, one term is skipped before each of the last 999 terms. With a step of 2, two terms are skipped before
+    // each, so the scan needs too many terms.
     assert_eq!(scan("union".to_owned(), 1000, 1).await, 232);
     assert_eq!(scan("union".to_owned(), 1000, 2).await, 206);
     let connection = connected(&union, "union").await;

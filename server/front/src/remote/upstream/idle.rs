@@ -65,7 +65,7 @@ impl Upstream {
             let mut state = slot.state.lock().await;
             if state.open.is_some() && self.demand.promise() {
                 slot.close(&mut state);
-                // The number is increased, so that operations that wait for this session notice that their result sets are gone.
+                // The number is increased, so that operations that wait for this session detect that their result sets are gone.
                 let session = (number, state.number);
                 state.number += 1;
                 drop(state);

@@ -120,7 +120,7 @@ async fn circles_are_refused_at_once_and_cost_no_hits_of_others() {
             let records = hits.stream().collect().await.expect("records");
             assert_eq!(records.len(), circle.len());
         }
-        // Searches at all servers at the same time do not wait for each other.
+        // Concurrent searches, one on each server, do not block each other.
         let all = servers.iter().map(|server| found(server, "union"));
         for (count, _) in futures_util::future::join_all(all).await {
             assert_eq!(count, circle.len() as u64);

@@ -170,7 +170,8 @@ pub(super) fn only(phrase: &Phrase) -> Option<&Placed> {
     }
 }
 
-/// Returns the text of a word whose masks are only at its ends, with a flag for each end that has a mask.
+/// Returns the text of a word whose masks are only at its ends, between two flags that say whether the beginning and the
+/// end have a mask.
 pub(super) fn outer(word: &Word) -> Option<(bool, &str, bool)> {
     match &*word.0 {
         [WordPart::Text(text)] => Some((false, text, false)),
@@ -253,7 +254,7 @@ impl Analysis {
 /// Asks the engine to fold the strings.
 ///
 /// # Errors
-/// Fails with condition 31 for too many strings; see [`AskError`].
+/// Fails with condition 31 if there are too many strings. For other errors, see [`AskError`].
 pub(super) async fn ask(
     link: &ReadLink,
     Needs(needs): Needs,

@@ -22,7 +22,7 @@ pub(super) struct KnownIndex {
 /// The field with the identifier of a document, which no mapping describes.
 const ID: &str = "_id";
 
-/// Parses a mapping: the possible uses of each field, and how it folds words.
+/// Parses a mapping. Returns the possible uses of each field, and how each field folds words.
 ///
 /// # Errors
 /// Fails if the mapping belongs to an alias for several indexes, in which different records could have the same numbers.

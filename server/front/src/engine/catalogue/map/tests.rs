@@ -1,4 +1,4 @@
-//! Tests of maps that are parsed, and of faulty lines.
+//! Tests of parsing maps, and of the errors for faulty lines.
 
 use super::*;
 

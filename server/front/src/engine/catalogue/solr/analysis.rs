@@ -1,4 +1,5 @@
-//! Asks Solr how fields fold a string, before a query that is only valid if the fields treat the string as a single word.
+//! Asks Solr how fields fold a string. This is necessary before a query that is only valid if the fields treat the string as a
+//! single word.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -81,7 +82,7 @@ impl Needs {
     }
 }
 
-/// Returns the text with which a value begins, and whether its last word may continue; `None` for other masks.
+/// Returns the text with which a value begins, and whether its last word may continue; `None` if there are masks in other places.
 pub(super) fn beginning(placed: &Placed) -> Option<(String, bool)> {
     let (last, before) = placed.words.split_last()?;
     let (end, is_open) = match last.exact() {
@@ -215,7 +216,7 @@ impl Analysis {
 /// Asks Solr how fields fold strings.
 ///
 /// # Errors
-/// Fails with condition 31 for too many strings, or the diagnostic for a failed request to Solr.
+/// Fails with condition 31 if there are too many strings, or with the diagnostic for a failed request to Solr.
 pub(super) async fn ask(link: &ReadLink, Needs(texts): Needs) -> Result<Analysis, AskError> {
     if texts.len() > MOST_TEXTS {
         let words = "too many words with masks or distances";
@@ -261,7 +262,8 @@ async fn folded(
     folded.collect()
 }
 
-/// Returns the words after the last step of an analysis. The steps are a list, in which each name is followed by its words.
+/// Returns the words after the last step of an analysis. The steps are in one list, in which the name of each step is followed
+/// by its words.
 fn words_of(steps: Option<&Value>) -> Option<Vec<String>> {
     let Some(Value::Array(steps)) = steps else {
         // If the analysis leaves nothing of the text, the response has no steps.

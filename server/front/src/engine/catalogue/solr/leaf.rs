@@ -56,7 +56,7 @@ pub(super) fn query(
     }
 }
 
-/// Returns the fields that show whether a record has an entry in the index: at least one of them then has a value.
+/// Returns the fields that show whether a record has an entry in the index: if it has one, at least one of these fields has a value.
 fn existing(point: &Point) -> Vec<String> {
     let of = |roles: &[Role]| {
         let fields = roles.iter().flat_map(|role| point.fields(*role));
@@ -226,8 +226,8 @@ impl LeafReader<'_> {
         format!("{{!{parser} f={field} v=${text}}}")
     }
 
-    /// Returns the query for words in the order of each sequence. The last word is at most `most` words after the first; adjacent
-    /// words are one word apart. The fields must treat each word as a single word, so that they neither drop nor split it.
+    /// Returns the query for words in the order of any of the sequences. The last word is at most `most` words after the first;
+    /// adjacent words are one word apart. The fields must treat each word as a single word, so that they neither drop nor split it.
     fn near(&mut self, sequences: &[Vec<&Word>], most: u32) -> Result<Option<String>, Diagnostic> {
         let point = self.point;
         let words = || sequences.iter().flatten().copied();
@@ -333,7 +333,7 @@ impl LeafReader<'_> {
     /// Checks that the index can be searched for dates.
     ///
     /// # Errors
-    /// Fails with condition 114 for an index that has neither years nor words for dates.
+    /// Fails with condition 114 if the index has neither fields for years nor fields for words.
     fn has_dates(&self) -> Result<(), Diagnostic> {
         if self.point.has(Role::Years) || self.point.has(Role::Words) {
             Ok(())
@@ -358,7 +358,7 @@ fn refused_mask(condition: Condition) -> Diagnostic {
 /// Returns the words of a phrase without gaps.
 ///
 /// # Errors
-/// Fails with condition 131 for a gap.
+/// Fails with condition 131 if there is a gap.
 fn words_of(phrase: &Phrase) -> Result<Vec<&Word>, Diagnostic> {
     let mut words = Vec::new();
     for part in phrase {
@@ -373,7 +373,7 @@ fn words_of(phrase: &Phrase) -> Result<Vec<&Word>, Diagnostic> {
 /// Returns the only word in an operand.
 ///
 /// # Errors
-/// Fails with condition 129 for several words.
+/// Fails with condition 129 if there are several words.
 fn only_word(phrase: &Phrase) -> Result<&Word, Diagnostic> {
     match words_of(phrase)?.as_slice() {
         [word] => Ok(word),
@@ -384,8 +384,8 @@ fn only_word(phrase: &Phrase) -> Result<&Word, Diagnostic> {
     }
 }
 
-/// Returns a word of letters, digits and masks as it is written in a phrase; `None` for any other word, and for a mask that Solr
-/// does not support. Operators such as `AND` are converted to lower case, because the parser would not treat them as words.
+/// Returns a word of letters, digits and masks as it is written in a phrase; `None` for any other word, and for a mask that Solr does
+/// not support. Operators such as `AND` are converted to lower case, because otherwise the parser would not treat them as words.
 fn plain(word: &Word) -> Option<String> {
     let mut text = String::new();
     for part in &word.0 {
@@ -443,8 +443,8 @@ fn escape(form: &mut String, text: &str) {
     }
 }
 
-/// Returns a range in Solr's syntax. In its bounds, every character except ASCII letters and digits is escaped by the numbers of
-/// its UTF-16 code units.
+/// Returns a range in Solr's syntax. In its bounds, every character except ASCII letters and digits is written as an escape for
+/// each of its UTF-16 code units.
 pub(super) fn range((from, to): &TextRange) -> String {
     let written = |text: &str| {
         let mut written = String::from("\"");
@@ -471,8 +471,8 @@ pub(super) fn range((from, to): &TextRange) -> String {
     format!("{begin}{least} TO {most}{end}")
 }
 
-/// Returns the forms in which indexes store an LCCN: normalized, or with the spaces of MARC 21 010 $a, which has a prefix of two
-/// letters and ten digits, or of three letters, eight digits and a space.
+/// Returns the forms in which indexes store an LCCN: normalized, or with the spaces of MARC 21 010 $a, which contains either a
+/// prefix of two letters and ten digits, or a prefix of three letters, eight digits and a space.
 fn lccn_forms(key: &str) -> Vec<String> {
     let letters = key
         .find(|c: char| !c.is_ascii_alphabetic())

@@ -1,4 +1,4 @@
-//! Plans as searches in Solr's JSON query language.
+//! Converts plans to searches in Solr's JSON query language.
 
 use std::ops::Bound;
 use std::time::Duration;
@@ -90,8 +90,7 @@ impl Request {
         self.body.insert(name.to_owned(), value.into());
     }
 
-    /// Excludes the records up to and including the one with this identifier. The records are in the order of
-    /// identifiers. Solr does not cache this condition.
+    /// Excludes the records up to and including the one with this identifier, in identifier order. Solr does not cache this condition.
     fn begin_after(&mut self, offer: &Offer, identifier: &str) {
         let bounds = (Bound::Excluded(identifier.to_owned()), Bound::Unbounded);
         let text = self.texts.add(leaf::range(&bounds));

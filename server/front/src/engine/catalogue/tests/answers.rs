@@ -76,7 +76,7 @@ async fn incomplete_and_unexpected_answers_are_distinguished() {
             Err(109),
             Err(109),
         ),
-        // A proxy sends this error.
+        // This error comes from a proxy, not from the engine.
         (
             FakeAnswer::with("502 Bad Gateway", "Content-Type: text/html\r\n", "<html>"),
             Err(109),

@@ -42,7 +42,7 @@ async fn an_index_that_is_not_kohas_is_refused() {
     }
 }
 
-/// Different records in the two indexes may have the same numbers.
+/// An alias of two indexes is refused, because different records in the two may have the same numbers.
 #[tokio::test]
 async fn an_alias_of_two_indexes_is_refused() {
     let node = FakeNode::start(|request| {
@@ -66,7 +66,7 @@ async fn an_alias_of_two_indexes_is_refused() {
 #[tokio::test]
 async fn an_index_that_replaces_another_is_noticed_at_once() {
     for (total, index, fields, expected, compared) in [
-        // If the field does not exist, nothing is found in it.
+        // Nothing is found in a field that does not exist, so the fields are compared again.
         (0, "koha_1", &["title"][..], Err(114), 2),
         (0, "koha_1", &["title", "author"], Ok(0), 2),
         // Records are found in other fields, but the alias points to another index.
@@ -137,7 +137,7 @@ async fn renamed_fields_are_noticed() {
     );
 }
 
-/// If the field by which records are hidden is missing, searches are refused until it is there again.
+/// If the field by which records are hidden is missing, searches are refused until it is back.
 #[tokio::test]
 async fn an_index_that_lost_the_field_of_hidden_records_is_refused() {
     let state = Arc::new(Mutex::new((3, "suppress")));
@@ -154,7 +154,7 @@ async fn an_index_that_lost_the_field_of_hidden_records_is_refused() {
     let database = database(&node, false);
     for (total, field, expected) in [
         (3, "suppress", Ok(3)),
-        // The missing field is noticed when a search finds nothing. From then on, searches are refused until the field is back.
+        // The missing field is detected when a search finds nothing. From then on, searches are refused until the field is back.
         (0, "renamed", Err(109)),
         (3, "renamed", Err(109)),
         (3, "suppress", Ok(3)),
@@ -166,7 +166,7 @@ async fn an_index_that_lost_the_field_of_hidden_records_is_refused() {
     }
 }
 
-/// Tests the description of an index that a systems librarian reads.
+/// Tests the description of an index, which is written for systems librarians.
 #[tokio::test]
 async fn an_index_is_looked_at() {
     let node = FakeNode::start(|request| {

@@ -252,7 +252,7 @@ impl Bulk {
             content_type: NDJSON,
             body: Bytes::from(body),
             time: Some(BULK_TIME),
-            // Repeating this change does no harm, so it may be sent again, like a reading request.
+            // Repeating this change does no harm, so it may be sent again, like a request that only reads.
             ..Draft::read(&*self.path, MOST_ANSWER)
         }
     }
@@ -489,8 +489,7 @@ mod tests {
         assert_eq!(asked, [all, all, all, bd, b]);
     }
 
-    /// The load waits for the promised time, independently of the cluster's answers, and reports the delay once for
-    /// all lanes.
+    /// The load gives up after five minutes, whatever the cluster answers, and reports the delay once for all lanes.
     #[tokio::test(start_paused = true)]
     async fn audit_r_l1_a_cluster_that_takes_nothing_is_given_up_after_five_minutes() {
         for answer in [

@@ -1,5 +1,4 @@
-//! Tests of queries as they are sent to the engine. `‹` and `›` mark the edges of a subfield, and `‹›` in a
-//! class matches both.
+//! Tests of the queries that are sent to the engine. `‹` and `›` mark the edges of a subfield, and `‹›` in a class matches both.
 
 use std::time::Duration;
 

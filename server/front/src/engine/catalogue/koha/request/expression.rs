@@ -1,4 +1,4 @@
-//! Masks as Lucene regular expressions, which match complete terms. Everything except placeholders is escaped.
+//! Converts masks to Lucene regular expressions, which match complete terms. Everything except placeholders is escaped.
 
 use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_server::{Diagnostic, diagnostic};

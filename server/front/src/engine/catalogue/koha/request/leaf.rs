@@ -48,7 +48,7 @@ pub(super) fn leaf_query(
     })
 }
 
-/// Returns the fields that show whether a record has an entry in the index: at least one of them then has a value.
+/// Returns the fields that show whether a record has an entry in the index: if it has one, at least one of these fields has a value.
 fn existing(point: &Point) -> Vec<String> {
     let of = |roles: &[Role]| {
         let fields = roles.iter().flat_map(|role| point.fields(*role));
@@ -173,7 +173,7 @@ impl LeafReader<'_> {
         positions.collect()
     }
 
-    /// Returns the query for words at given positions in a value; `None` if nothing remains of a phrase after folding.
+    /// Returns the query for words at certain positions in a value; `None` if nothing remains of a phrase after folding.
     fn places(&self, field: &str, spans: &Spans) -> Result<Option<Value>, Diagnostic> {
         places(field, spans, |placed| {
             let mut spans = Vec::new();

@@ -1,4 +1,4 @@
-//! Queries as they are sent to the engine, with words folded as the tests define.
+//! Tests of the queries that are sent to the engine, with words folded as the tests define.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Tests of queries as they are sent to Solr: the query, and the strings to which it refers.
+//! Tests of the queries that are sent to Solr, and of the strings to which the queries refer.
 
 use std::ops::Bound;
 
@@ -140,7 +140,7 @@ fn masks_are_escaped() {
         format,
         &["a\\:b\\ \\(c\\)\\**"],
     );
-    // Words in capitals are not operators.
+    // Words in capitals must not be treated as operators.
     check("@attr 1=1031 @attr 5=101 OR", format, &["\\OR"]);
     check("@attr 1=1031 @attr 5=104 NOT", format, &["\\NOT"]);
     for (pqf, condition) in [
@@ -322,8 +322,8 @@ fn bounds_are_written_as_numbers() {
     );
 }
 
-/// An excluding part is never in the same string as an including part: if a word were dropped, the string would match
-/// nearly all records.
+/// A part that excludes records is never in the same string as a part that includes records: if a word were dropped,
+/// the string would match nearly all records.
 #[test]
 fn operators_are_objects() {
     let offer = offer();
