@@ -67,7 +67,7 @@ pub struct User {
     pub group: Option<String>,
     /// The password; `None` accepts any password, unless `password_hash` is set.
     pub password: Option<String>,
-    /// The hash of the password; if it is given, `password` is ignored.
+    /// The hash of the password; if it is set, `password` is ignored.
     pub password_hash: Option<PasswordHash>,
     /// The databases that the user may search; `None` for all. Other databases are refused with condition 236.
     pub databases: Option<Vec<String>>,

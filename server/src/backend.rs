@@ -137,7 +137,7 @@ pub trait Backend: Send + Sync {
         ready(Err(diagnostic(Condition::SYSTEM_ERROR_PRESENTING, "")))
     }
 
-    /// Returns the terms in an index on both sides of a given term.
+    /// Returns the terms in an index on both sides of the starting term.
     ///
     /// # Errors
     /// Fails with condition 235 for a database that does not exist, with 228 for an index that cannot be scanned, or with the
@@ -591,7 +591,7 @@ pub enum UpdateAction {
     Replace,
     /// Delete the record with the same identifier, which must exist.
     Delete,
-    /// Replace those elements of the record that have the same names as the given elements.
+    /// Replace those elements of the record that have the same names as the elements in the request.
     Elements,
     /// Add the record, or replace the record with the same identifier.
     Special,

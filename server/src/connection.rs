@@ -210,7 +210,7 @@ impl<S: Transport> Connection<'_, S> {
                 }
                 Event::Arrived(Arrival::End) => {
                     self.tally.ends(SessionEnd::Left, None);
-                    // The client may still read after it has ended its side, but the server does not wait long for that.
+                    // The client may still read after it has closed its sending side, but the server does not wait long for that.
                     self.left = Instant::now().checked_add(self.limits().drain_time);
                     None
                 }

@@ -131,7 +131,7 @@ pub(crate) async fn serve<S: Transport>(
         // `failed` has already recorded the reason in the tally.
         HttpEnd::Failed(_) => is_closed = false,
     }
-    // Wait for the rest of what the client sends. A client that has ended its side has sent everything, or is gone.
+    // Wait for the rest of what the client sends. A client that has closed its sending side has sent everything, or is gone.
     if is_closed && (!has_ended || S::ANNOUNCES_END) {
         stream::linger(stream, limits.linger_time, |_| {}).await;
     }

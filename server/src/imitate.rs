@@ -26,7 +26,7 @@ use crate::target::Target;
 /// - Scan has its own list of words in `Default` and `Slow`; Sort always succeeds without changing the order; Delete succeeds
 ///   only for a single set named `1`;
 /// - extended services always succeed without effect; the answer to an update or an order contains a package, and the answer to
-///   an update of the first version contains a diagnostic;
+///   an Update that uses version 1 of the service contains a diagnostic;
 /// - negotiation selects ISO 8859-1, whatever the client proposes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]

@@ -62,8 +62,8 @@ pub struct Limits {
     pub sort_keys: usize,
     /// The maximum number of records that one Sort may include; by default, 1,000,000. More are refused with condition 230.
     pub sorted_records: usize,
-    /// The maximum number of terms in a query whose records are counted separately in the answer to a Search; by default, 100. In
-    /// longer queries, the leftmost terms are counted.
+    /// The maximum number of terms in a query for which the answer to a Search has separate counts of records; by default, 100.
+    /// In longer queries, the leftmost terms are counted.
     pub term_counts: usize,
     /// The maximum number of facets in the answer to a Search; by default, 16. Further facets are left out.
     pub facets: usize,

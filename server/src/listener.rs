@@ -277,7 +277,7 @@ impl Server {
     /// Serves until `stop` is ready. Then stops accepting connections, lets operations in progress finish within
     /// [`Limits::drain_time`], sends Close(shutdown) to sessions that can still receive it, and returns.
     ///
-    /// Each connection is served by a task of its own. This requires a Tokio runtime with I/O and time enabled.
+    /// Each connection is served by a separate task. This requires a Tokio runtime with I/O and time enabled.
     pub async fn run(self, stop: impl Future<Output = ()>) -> Summary {
         let begun = self.handle.context();
         let limits = &begun.target.limits;

@@ -133,7 +133,7 @@ struct Shared {
 /// The number of units of work after which a query is restarted on another thread. This much work takes a few milliseconds.
 const QUICK_WORK: u64 = 65_536;
 /// The number of units of work after which a scan is restarted on another thread. This much work takes about half a millisecond,
-/// less than for a query, because many scans at the same time would delay other connections.
+/// which is less than for a query because many concurrent scans would delay other connections.
 const QUICK_SCAN: u64 = 10_000;
 /// The maximum number of units of work for a query. This much work takes about a second. A query that needs more fails with
 /// condition 31.
@@ -377,7 +377,7 @@ impl Backend for MemoryBackend {
                 inputs: &inputs,
                 keys: &keys,
             };
-            // The limit on the number of records already bounds the work, so the work has no limit of its own.
+            // The limit on the number of records already bounds the work, so the work has no separate limit.
             let work = &mut WorkBudget::new(u64::MAX).in_turns(slice);
             sort::prepared(&current, &sort, work)?.sorted(work)
         })

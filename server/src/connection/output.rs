@@ -1,4 +1,5 @@
-//! The output of a connection: encoded replies, with faults applied, charged to the session until they are written.
+//! The output of a connection. Replies are encoded, faults are applied to them, and their octets are charged to the
+//! session until they are written.
 
 use std::io;
 use std::sync::Arc;

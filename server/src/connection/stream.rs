@@ -99,8 +99,8 @@ impl Inlet {
         }
     }
 
-    /// Returns the next APDU. If a number of octets to read ahead is given, returns the next APDU that interrupts operations in
-    /// progress instead. This method is cancel safe.
+    /// Returns the next APDU. With a number of octets to read ahead, returns only an APDU that interrupts operations in progress,
+    /// and leaves other APDUs in the buffer. This method is cancel safe.
     pub(super) async fn heard(
         &mut self,
         stream: &mut (impl AsyncRead + Unpin),
@@ -297,7 +297,7 @@ pub(crate) async fn linger(
         Ok(Ok(has_ended)) => has_ended,
         // The connection was reset, so the client will not send anything else.
         Ok(Err(_)) => true,
-        // A client that does not end its side in time is dropped.
+        // A client that does not close its side in time is disconnected.
         Err(_) => false,
     }
 }

@@ -47,8 +47,8 @@ impl OwnDatabase {
         [self.syntax, oid::SUTRS, oid::XML, oid::APPLICATION_XML].contains(syntax)
     }
 
-    /// Returns a record in the given syntax, by default the database's own; `root` is the name of the record's root element in
-    /// XML. Returns `None` if the record cannot be encoded.
+    /// Returns a record in this syntax, by default the database's own; `root` is the name of the record's root element in XML.
+    /// Returns `None` if the record cannot be encoded.
     pub(crate) fn shown(
         &self,
         record: &(impl Describe + BerValue),

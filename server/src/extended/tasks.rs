@@ -96,7 +96,7 @@ impl Size {
 pub(crate) struct Task {
     /// The service and name of the task.
     pub(crate) kind: TaskKind,
-    /// The user name as given by the client.
+    /// The user name as sent by the client.
     pub(crate) user_id: Option<InternationalString>,
     /// The authenticated user, who may perform all functions on the task.
     pub(crate) owner: Option<String>,

@@ -26,7 +26,7 @@ pub struct Rule {
     pub when: When,
     /// The fault.
     pub fault: Fault,
-    /// The text of the rule as it was given; `None` for a rule created in code.
+    /// The text of the rule as it was written; `None` for a rule created in code.
     text: Option<Arc<str>>,
 }
 
@@ -41,8 +41,8 @@ impl Rule {
     }
 }
 
-/// Writes the rule as it was given. For a rule created in code, writes its conditions in the text form and its fault in the form
-/// of `Debug`.
+/// Writes the rule as it was written by its author. For a rule created in code, writes its conditions in the text form and its
+/// fault in the form of `Debug`.
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.text {

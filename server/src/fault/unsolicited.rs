@@ -1,4 +1,5 @@
-//! Unsolicited APDUs by name: `close shutdown "good night"`, `segment`, `access-control`, `resource-control`, `init-response`.
+//! Parses the unsolicited APDUs that rules name: `close shutdown "good night"`, `segment`, `access-control`,
+//! `resource-control` and `init-response`.
 
 use z3950_asn1::apdu::{
     AccessControlRequest, Apdu, Close, CloseReason, InitializeResponse, Options, ProtocolVersion,

@@ -1,4 +1,4 @@
-//! The requests that a fault strikes: by service, session, number, database, docid and record syntax.
+//! The requests that a fault strikes, selected by service, session, number, database, docid and record syntax.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -119,7 +119,7 @@ impl When {
     }
 
     /// Matches only if this docid is a search term of the request itself, or of the Search that created its result set. Any other
-    /// search term can be given in the same way. Terms are compared octet by octet.
+    /// search term can be passed in the same way. Terms are compared octet by octet.
     pub fn docid(mut self, docid: &str) -> Self {
         self.docid = Some(docid.as_bytes().to_vec());
         self

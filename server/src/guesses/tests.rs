@@ -101,7 +101,7 @@ async fn no_password_is_checked_while_too_many_answers_wait() {
     for is_right in [false, true] {
         assert!(!attempt(&guesses, from, &limits, is_right).1);
     }
-    // Passwords from another address are still checked.
+    // A wrong password from one address does not prevent checks of passwords from other addresses.
     assert!(attempt(&guesses, address("192.0.2.2"), &limits, true).1);
     // The delays add up to 63 s, and passwords are checked again when at most 32 s are left.
     advance(31 * SECOND - Duration::from_millis(1)).await;

@@ -51,7 +51,7 @@ pub(super) fn strike(faults: &[Fault], answer: &mut HttpAnswer) -> ActiveFaults 
 
 const HTML: &str = "text/html; charset=utf-8";
 
-/// Returns the status given by a rule, if it is a final HTTP status; otherwise, returns `known`.
+/// Returns the status that a rule requests, if it is a final HTTP status; otherwise, returns `known`.
 fn http_status(wanted: PresentStatus, known: StatusCode) -> StatusCode {
     let wanted = u16::try_from(wanted.0).ok().filter(|code| *code >= 200);
     let wanted = wanted.and_then(|code| StatusCode::from_u16(code).ok());

@@ -18,8 +18,7 @@ use crate::observer::Peer;
 use crate::web::{LoginStatus, Opening, OwnSessions, SruLogin};
 
 /// Opens sessions on behalf of an HTTP client; dropping the value ends them. The first session uses the slot of the client's
-/// connection. Each further session needs a slot of its own; while no slot is free, it waits until another session of the request
-/// ends.
+/// connection. Each further session needs a separate slot; while no slot is free, it waits until another session of the request ends.
 pub(super) struct SessionsOfRequest {
     peer: Peer,
     rooms: Option<Rooms>,

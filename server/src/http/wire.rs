@@ -198,7 +198,7 @@ impl Exchange {
         self.enter(Phase::Withheld);
     }
 
-    /// Begins the phase of writing the answer in the given manner; `has_more` tells whether the answer has further parts.
+    /// Begins the phase of writing the answer in this manner; `has_more` tells whether the answer has further parts.
     pub(super) fn sending(&mut self, manner: WriteMode, has_more: bool) {
         self.manner = manner;
         self.has_more = has_more;
@@ -294,7 +294,7 @@ impl Exchange {
     /// Returns the time at which the current phase exceeds its limit; `None` if it has no limit.
     pub(super) fn deadline(&self, limits: &Limits) -> Option<Instant> {
         let after = |time: Instant, most: Duration| time.checked_add(most);
-        // The client may still read after it has ended its side, but the server does not wait long for that.
+        // The client may still read after it has closed its sending side, but the server does not wait long for that.
         let ended = self.ended.and_then(|ended| after(ended, limits.drain_time));
         match self.phase {
             Phase::Idle if self.answered == 0 => after(self.since, limits.init_time),

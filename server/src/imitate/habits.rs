@@ -94,8 +94,8 @@ fn presented(request: &Apdu, answer: &mut Apdu) {
     }
 }
 
-/// Accepts tasks without performing them. The answer to an update or an order has a package; an update of the first version gets
-/// a diagnostic instead.
+/// Accepts tasks without performing them. The answer to an update or an order has a package; an Update that uses version 1 of
+/// the service gets a diagnostic instead.
 fn carried_out(request: &Apdu, answer: &mut Apdu) {
     let (Apdu::ExtendedServicesRequest(request), Apdu::ExtendedServicesResponse(response)) =
         (request, answer)

@@ -71,7 +71,7 @@ pub(super) struct YazZtest {
 struct Named {
     /// The name without the parameters.
     name: String,
-    /// The delay given by the name itself, in seconds.
+    /// The delay that the name itself states, in seconds.
     slow: Option<f64>,
     /// The minimum and maximum delays of a Search, a Present (`present`) and each record (`fetch`), in seconds.
     search: Option<(f64, f64)>,
@@ -80,7 +80,7 @@ struct Named {
     seed: Option<u64>,
 }
 
-/// A result set with a given number of hits.
+/// A result set with a fixed number of hits.
 struct Positions {
     count: usize,
     database: Named,

@@ -169,7 +169,7 @@ impl Acceptor {
     }
 }
 
-/// Waits until the given time; with `None`, waits forever.
+/// Waits until this time; with `None`, waits forever.
 async fn at(time: Option<Instant>) {
     match time {
         Some(time) => sleep_until(time).await,

@@ -108,8 +108,8 @@ impl Catalogue {
         }
     }
 
-    /// Returns the catalogue after changes to one database, given the numbers of changes, of records added, and of records
-    /// removed. The cost does not depend on the size of the database.
+    /// Returns the catalogue after changes to one database. The tuple contains the numbers of changes, of records added, and of
+    /// records removed. The cost does not depend on the size of the database.
     pub(super) fn changed(
         &self,
         index: Index,

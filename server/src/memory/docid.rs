@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use z3950_marc::{Field, MarcRecord, Tag};
 
-/// A field and, unless it is a control field, a subfield: `001`, `035$a`.
+/// A field and, unless it is a control field, a subfield, such as `001` or `035$a`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DocidField {
     tag: Tag,

@@ -33,7 +33,7 @@ const OCTETS_A_UNIT: usize = 4;
 /// needs more fails with condition 31.
 const MOST_OCTETS: usize = 16 * 1024 * 1024;
 
-/// Evaluates a query. Terms are counted in the given databases, or in all databases if this is `None`.
+/// Evaluates a query. Terms are counted in `databases`, or in all databases if that is `None`.
 ///
 /// # Errors
 /// Fails with the condition for the first unsupported part of the query, from left to right, or with condition 31 for too much

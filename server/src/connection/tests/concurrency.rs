@@ -6,8 +6,8 @@ use super::*;
 use crate::backend::{Hits, RecordId};
 use crate::requests::{present_request, search_request};
 
-/// A backend whose searches find one record and take the number of seconds given by their term. It counts the searches in
-/// progress.
+/// A backend whose searches find one record and take the number of seconds that their term states. It counts the searches
+/// in progress.
 #[derive(Default)]
 struct Timed {
     running: Arc<AtomicUsize>,

@@ -37,8 +37,7 @@ async fn audit_r_x8_ambiguous_lengths_behind_another_request_are_refused() {
     let bad = format!("{head}{both}\r\n{chunks}{}", get("/cat"));
     let post = format!("{head}Content-Length: {}\r\n\r\n{WAR}", WAR.len());
     for first in [get("/cat"), post.clone(), format!("\r\n{}", get("/cat"))] {
-        // The requests come in one packet, in two packets, or in two packets between which the head of the second request is
-        // divided.
+        // The requests come in one packet, in two packets, or in two packets with the head of the second request split between them.
         for place in [
             first.len() + bad.len(),
             first.len() + 9,

@@ -1,4 +1,5 @@
-//! The supported attribute values other than Use for each kind of index, also as a list for Explain (Z39.50-2003 Appendix ATR.1).
+//! The attribute values that each kind of index supports, apart from Use values, and a list of them for Explain (Z39.50-2003
+//! Appendix ATR.1).
 
 use z3950_asn1::bib1::attributes::{
     self as bib1, COMPLETENESS, POSITION, RELATION, STRUCTURE, TRUNCATION, USE,

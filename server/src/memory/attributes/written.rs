@@ -81,7 +81,7 @@ impl<'q> WrittenTerm<'q> {
     }
 
     /// Returns the value of a type: relation (2), position (3), structure (4), truncation (5) or completeness (6), for messages;
-    /// `None` for other types, and for a structure that is not given.
+    /// `None` for other types, and if the term has no structure.
     pub fn value(&self, attribute_type: i64) -> Option<i64> {
         let TermAttributes {
             relation,

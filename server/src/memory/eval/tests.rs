@@ -103,7 +103,7 @@ impl Catalogue {
         }
     }
 
-    /// Checks that each query in PQF finds the docids given with it.
+    /// Checks that each query in PQF finds the docids listed with it.
     fn check(&self, rows: &[(&str, &str)]) {
         let wrong = rows.iter().filter_map(|(query, expected)| {
             let found = self.answer(&pqf(query));
@@ -114,7 +114,7 @@ impl Catalogue {
         assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
     }
 
-    /// Checks that each query in PQF is refused with the condition and additional information given with it.
+    /// Checks that each query in PQF is refused with the condition and additional information listed with it.
     fn check_refused(&self, rows: &[(&str, &str)]) {
         let wrong = rows.iter().filter_map(|(query, expected)| {
             let found = self.answer(&pqf(query));
