@@ -1,4 +1,4 @@
-//! A first test: a server with two records in the test's own process, and a check of the requests it received.
+//! A first test. It starts a server with two records in the test's own process, and checks the requests that the server received.
 
 use std::error::Error;
 

@@ -1,5 +1,4 @@
-//! Access control: admission to sessions, and the rights of users (Z39.50-2003 §3.2.1.1.2 id/authentication, §3.2.5 access
-//! control).
+//! Controls the admission to sessions and the rights of users (Z39.50-2003 §3.2.1.1.2 id/authentication, §3.2.5 access control).
 //!
 //! Users are authenticated by an implementation of [`Authenticate`]: the [`UserList`] of [`Access::users`], or a program's own
 //! implementation, for example with a directory or a database table.

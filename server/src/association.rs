@@ -49,7 +49,7 @@ pub(crate) struct Terms {
     pub(crate) options: Options,
     /// The maximum total size of the records in one response, in octets.
     pub(crate) preferred_message_size: usize,
-    /// The maximum size of a record that is requested alone, in octets; at least the preferred message size.
+    /// The maximum size of a record that is requested alone, in octets, which is at least the preferred message size.
     pub(crate) exceptional_record_size: usize,
     /// Whether the client still has to authenticate before its first operation.
     pub(crate) unproved: bool,

@@ -174,7 +174,7 @@ pub trait Backend: Send + Sync {
 pub struct Search<'a> {
     /// The caller that requests the search.
     pub caller: Caller,
-    /// The databases as named in the request; at least one.
+    /// The databases as named in the request. There is at least one.
     pub databases: &'a [DatabaseName],
     /// The query, of type 1 or 101, which mean the same in version 3 (Z39.50-2003 §3.7.1).
     pub query: &'a RpnQuery,
@@ -455,7 +455,7 @@ impl Composition {
 pub struct Scan<'a> {
     /// The caller that requests the scan.
     pub caller: Caller,
-    /// The databases as named in the request; at least one.
+    /// The databases as named in the request. There is at least one.
     pub databases: &'a [DatabaseName],
     /// The attribute set for attributes that do not name a set themselves.
     pub attribute_set: Oid,
@@ -535,9 +535,9 @@ impl ScanTerm {
 pub struct Sort<'a> {
     /// The caller that requests the sort.
     pub caller: Caller,
-    /// The result sets to be merged and sorted; at least one. Duplicate records are removed.
+    /// The result sets to be merged and sorted, of which there is at least one. Duplicate records are removed.
     pub inputs: &'a [Hits],
-    /// The keys, most significant first; at least one. The sort must be stable.
+    /// The keys, most significant first. There is at least one. The sort must be stable.
     pub keys: &'a [SortKeySpec],
 }
 
@@ -562,7 +562,7 @@ pub struct Update<'a> {
     pub database: &'a DatabaseName,
     /// The change to make to each record.
     pub action: UpdateAction,
-    /// The records; at least one.
+    /// The records, of which there is at least one.
     pub records: &'a [UpdateRecord],
 }
 

@@ -1,5 +1,5 @@
-//! Bib-1 diagnostics as the server sends them (Z39.50-2003 Appendix DIAG): with the additional information as `v2Addinfo`, which
-//! clients of every version understand, in printable text of limited length.
+//! Creates the Bib-1 diagnostics that the server sends (Z39.50-2003 Appendix DIAG). The additional information is sent as
+//! `v2Addinfo`, which clients of every version understand, in printable text of limited length.
 
 use std::fmt::Write;
 

@@ -1,5 +1,5 @@
-//! Explain (Z39.50-2003 §3.2.10, Appendices ATR.2 and REC.1): the database IR-Explain-1, which describes the server, its
-//! databases and their features. Its records are created for each search, so that they are up to date.
+//! The database IR-Explain-1 (Z39.50-2003 §3.2.10, Appendices ATR.2 and REC.1), which describes the server, its databases and
+//! their features. Its records are created for each search, so that they are up to date.
 
 mod records;
 

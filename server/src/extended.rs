@@ -1,5 +1,5 @@
-//! Extended services (Z39.50-2003 §3.2.9): the store of tasks, and the database IR-Extend-1, which shows their packages. The
-//! module `service` converts requests to tasks.
+//! The store of tasks for extended services (Z39.50-2003 §3.2.9), and the database IR-Extend-1, which shows their packages.
+//! The module `service` converts requests to tasks.
 
 mod lookup;
 mod packages;

@@ -1,4 +1,4 @@
-//! Scripted misbehaviour for testing clients: a list of rules, each of which names a fault and the requests that it strikes.
+//! Scripted misbehaviour for testing clients. A script is a list of rules, each of which names a fault and the requests that it strikes.
 //!
 //! Faults act between the session and the wire: a request may be changed before the session sees it, and the reply may be
 //! changed, delayed, broken or withheld before it is sent. The session itself is not aware of faults.

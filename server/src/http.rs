@@ -1,6 +1,6 @@
-//! HTTP on the Z39.50 listeners (RFC 9110, RFC 9112): a connection whose first octet is a letter carries SRU requests, and other
-//! requests if a handler for them is set. The limits, connection slots, totals and reasons for closing are the same as for Z39.50
-//! connections. hyper reads and writes the messages.
+//! Serves HTTP on the Z39.50 listeners (RFC 9110, RFC 9112). A connection whose first octet is a letter carries SRU requests, and
+//! other requests if a handler for them is set. The limits, connection slots, totals and reasons for closing are the same as for
+//! Z39.50 connections. hyper reads and writes the messages.
 
 mod answer;
 mod answerer;
@@ -277,7 +277,7 @@ fn time_over(phase: Phase, answered: u64, has_ended: bool) -> HttpEnd {
             };
             HttpEnd::Status(end, StatusCode::REQUEST_TIMEOUT, words.into())
         }
-        // The client has left before its answer was ready.
+        // The client disconnected before its answer was ready.
         Phase::Answering | Phase::Withheld => HttpEnd::Done(SessionEnd::Left),
         Phase::Delayed if has_ended => HttpEnd::Done(SessionEnd::Left),
         Phase::Idle | Phase::Delayed => {

@@ -1,5 +1,5 @@
-//! Every limit of the server by name, with its default: sizes (Z39.50-2003 §3.2.1.1.5, §3.3), counts and times. Each limit bounds
-//! the memory or time that a peer can make the server use.
+//! Every limit of the server by name, with its default. The limits are sizes (Z39.50-2003 §3.2.1.1.5, §3.3), counts and times.
+//! Each limit bounds the memory or time that a peer can make the server use.
 
 use std::time::Duration;
 
@@ -128,7 +128,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Returns the maximum number of connections at once from one address; at least one.
+    /// Returns the maximum number of connections at once from one address, which is at least one.
     pub(crate) fn most_per_address(&self) -> usize {
         let half = self.sessions.div_ceil(2);
         self.sessions_per_address.unwrap_or(half)

@@ -1,4 +1,4 @@
-//! The complete server: listening sockets, a task for each connection, and shutdown.
+//! The complete server, with its listening sockets, a task for each connection, and its shutdown.
 
 mod acceptor;
 mod socket;

@@ -1,4 +1,4 @@
-//! Checks the logins in requests before these requests begin (Z39.50-2003 §3.2.1.1.2, §3.2.5): one at a time for each
+//! Checks the logins in requests before these requests begin (Z39.50-2003 §3.2.1.1.2, §3.2.5), one at a time for each
 //! address, and within a limited time.
 
 #[cfg(feature = "sru")]

@@ -1,4 +1,4 @@
-//! The access log: one line per session, written when the session ends, as text or JSON.
+//! Writes the access log as text or JSON, with one line for each session, which is written when the session ends.
 
 use std::fmt::Write as _;
 use std::fs::File;

@@ -1,5 +1,5 @@
-//! The memory available to the process: the minimum of the machine's memory, `ulimit -v`, and the limits of its cgroup and of the
-//! cgroups above it (cgroups v1 and v2).
+//! Determines the memory available to the process, which is the minimum of the machine's memory, `ulimit -v`, and the limits of
+//! its cgroup and of the cgroups above it (cgroups v1 and v2).
 
 use std::fs::{self, File};
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! The search form: the text that was typed, and the databases to choose from.
+//! The search form, with the text that was typed and the databases to choose from.
 
 use std::collections::HashSet;
 

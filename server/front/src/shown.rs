@@ -1,4 +1,4 @@
-//! A record prepared for a page: labelled values, holdings and URL, and the record as MARC or as the server sent it.
+//! A record prepared for a page, with labelled values, holdings and URL, and with the record as MARC or as the server sent it.
 
 mod rows;
 

@@ -1,5 +1,4 @@
-//! Operations in progress, and how they are stopped: by the client's TriggerResourceControl (Z39.50-2003 §3.2.6.2) or by the
-//! server.
+//! The operations in progress, which can be stopped by the client's TriggerResourceControl (Z39.50-2003 §3.2.6.2) or by the server.
 
 use std::future::poll_fn;
 use std::ops::Deref;

@@ -1,4 +1,4 @@
-//! The result sets of a session (Z39.50-2003 §3.1.6): their names, limits and eviction.
+//! The result sets of a session (Z39.50-2003 §3.1.6), with their names, limits and eviction.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

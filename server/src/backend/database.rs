@@ -1,4 +1,4 @@
-//! The databases of a backend: their names, and their descriptions.
+//! The names and descriptions of a backend's databases.
 
 use z3950_asn1::apdu::DatabaseName;
 use z3950_asn1::oid::Oid;

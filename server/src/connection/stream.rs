@@ -1,5 +1,5 @@
-//! The stream of a connection: cuts incoming octets into APDUs, with limited look-ahead while an operation runs; writes answers
-//! with time limits; and closes the connection without losing the last answer.
+//! The stream of a connection. It cuts incoming octets into APDUs, with limited look-ahead while an operation runs, writes
+//! answers with time limits, and closes the connection without losing the last answer.
 
 use std::future::poll_fn;
 use std::io;

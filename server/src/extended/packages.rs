@@ -1,5 +1,5 @@
-//! IR-Extend-1: the task packages that a user may see, searched by Ext-1 attributes and presented in the record syntax
-//! ESTaskPackage, as text and as XML (Z39.50-2003 §3.2.9.2, Appendices ATR.3 and REC).
+//! The database IR-Extend-1 with the task packages that a user may see. They are searched by Ext-1 attributes and presented in
+//! the record syntax ESTaskPackage, as text and as XML (Z39.50-2003 §3.2.9.2, Appendices ATR.3 and REC).
 
 use std::sync::{Arc, Mutex};
 

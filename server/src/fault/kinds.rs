@@ -1,4 +1,4 @@
-//! Faults as text: the name, arguments and meaning of each fault, and the parser.
+//! The text form of faults: the name, arguments and meaning of each fault, and the parser.
 
 use bytes::Bytes;
 use z3950_asn1::apdu::{Options, PresentStatus, ReferenceId};

@@ -1,4 +1,4 @@
-//! Faults in MARC records in an answer: a wrong character set in the leader, and damage as in real files (ISO 2709 §4).
+//! Applies faults to the MARC records in an answer: a wrong character set in the leader, or damage as in real files (ISO 2709 §4).
 
 use std::str::FromStr;
 

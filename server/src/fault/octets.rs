@@ -1,4 +1,4 @@
-//! Faults in the octets of an answer: a different tag, wrong lengths, or garbage (X.690 §8.1).
+//! Applies faults to the octets of an answer: a different tag, wrong lengths, or garbage (X.690 §8.1).
 
 use z3950_asn1::codec::frame::{CONSTRUCTED, Header, Length};
 

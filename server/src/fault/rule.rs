@@ -1,4 +1,4 @@
-//! The text form of a rule: `on search db=books nth=2: delay 500ms`.
+//! The text form of a rule, such as `on search db=books nth=2: delay 500ms`.
 
 use std::fmt;
 use std::str::FromStr;

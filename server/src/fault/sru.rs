@@ -1,4 +1,4 @@
-//! Faults in SRU answers: peculiarities of real servers, and damage (SRU 1.1, 1.2 and 2.0).
+//! Applies faults to SRU answers: peculiarities of real servers, and damage (SRU 1.1, 1.2 and 2.0).
 
 use z3950_asn1::sru::{Response, SruDiagnostic, SruRecord};
 

@@ -1,4 +1,4 @@
-//! HTTP answers (RFC 9110 §8, §15): their status, headers and body.
+//! HTTP answers (RFC 9110 §8, §15), with their status, headers and body.
 
 use bytes::Bytes;
 use hyper::header::{

@@ -1,4 +1,4 @@
-//! The body of an answer to be written by hyper: known octets, or parts that are written as they arrive.
+//! The body of an answer that hyper writes. It is either known completely, or consists of parts that are written as they arrive.
 
 use std::convert::Infallible;
 use std::pin::Pin;

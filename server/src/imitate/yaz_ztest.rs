@@ -1,5 +1,4 @@
-//! The databases of yaz-ztest: the number of hits depends on the term, the same 24 records repeat, and delays are set by the
-//! database name.
+//! The databases of yaz-ztest. The number of hits depends on the term, the same 24 records repeat, and the database name sets delays.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,4 +1,4 @@
-//! The builder of a [`MemoryBackend`]: databases from memory, from files, or both.
+//! The builder of a [`MemoryBackend`] whose databases come from memory, from files, or from both.
 
 use std::sync::Arc;
 

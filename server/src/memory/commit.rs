@@ -174,7 +174,7 @@ impl MemoryBackend {
             let is_due = files.is_due(database);
             drop(files);
             for change in group {
-                // Sending fails if the client has left, and then the outcome is not needed.
+                // Sending fails if the client has disconnected, and then the outcome is not needed.
                 let _ = change.done.send(outcome.clone());
             }
             if is_due {

@@ -1,4 +1,4 @@
-//! URLs of interactive services: `telnet` (RFC 1738 §3.8, repeated in RFC 4248), and `rlogin` and `tn3270` (RFC 1630),
+//! URLs of the interactive services `telnet` (RFC 1738 §3.8, repeated in RFC 4248), `rlogin` and `tn3270` (RFC 1630),
 //! which have the same syntax.
 //!
 //! ```text

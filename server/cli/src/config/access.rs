@@ -1,4 +1,4 @@
-//! The settings for Init and for users: `[offer]` and `[access]`.
+//! The `[offer]` table, with the settings for Init, and the `[access]` table, with the settings for users.
 
 use toml::de::DeValue;
 use z3950_asn1::apdu::{Options, ProtocolVersion};

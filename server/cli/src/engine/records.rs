@@ -1,5 +1,4 @@
-//! Reads the records for a load: files are read one after the other, and several threads convert the records to
-//! changes.
+//! Reads the records for a load. Files are read one after the other, and several threads convert the records to changes.
 
 use std::fs::File;
 use std::io;

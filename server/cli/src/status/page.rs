@@ -1,4 +1,4 @@
-//! The state of the server for operators: the page `/metrics` in the text format of Prometheus, version 0.0.4.
+//! The page `/metrics`, which shows operators the state of the server in the text format of Prometheus, version 0.0.4.
 
 mod families;
 

@@ -1,4 +1,4 @@
-//! Tests of settings: the check of settings, and the precedence of the command line over the settings file.
+//! Tests of the check of settings, and of the precedence of the command line over the settings file.
 
 use std::fs;
 

@@ -200,7 +200,7 @@ fn exhausted(most: usize, of: &str) -> Diagnostic {
     diagnostic(Condition::RESOURCES_EXHAUSTED, words)
 }
 
-/// Adds an alternative to others; leaves are joined if possible.
+/// Adds a clause to a list of alternatives. Leaves are joined if possible.
 fn add_alternative<L: Leaf>(any: &mut Vec<Clause<L>>, clause: Clause<L>) {
     let Clause::Leaf(leaf) = clause else {
         any.push(clause);

@@ -1,4 +1,4 @@
-//! The layout of a database in an engine: its index map, and the indexes that support more than searches.
+//! The layout of a database in an engine, which consists of its index map and the indexes that support more than searches.
 
 use std::collections::BTreeSet;
 

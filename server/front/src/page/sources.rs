@@ -1,4 +1,5 @@
-//! The databases of which another database consists: the results of these parts, and the parts that contain a certain record.
+//! Shows the parts of a database that consists of other databases: the result of each part, and the parts that contain a
+//! certain record.
 
 use z3950::Record;
 use z3950::service::search::SearchResult;

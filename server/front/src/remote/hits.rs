@@ -1,6 +1,6 @@
-//! The records from several targets as one list, round robin by rank: the first record from each target, then the second
-//! ones. The target of a position is calculated when it is needed, so that the memory for a list does not depend on its
-//! length.
+//! Combines the records from several targets into one list, round robin by rank: it begins with the first record from
+//! each target, followed by the second record from each. The target of a position is calculated when it is needed, so
+//! that the memory for a list does not depend on its length.
 
 use std::collections::HashMap;
 use std::ops::Range;

@@ -132,7 +132,7 @@ impl Drop for SessionTurn {
                 let _ = next.grant.send(self.queue.turn_in(self.slot));
             }
             None if self.is_done => state.free.push(self.slot),
-            // The session may still be busy with the operation of a client that has left, so it is used last.
+            // The session may still be busy with the operation of a client that has disconnected, so it is used last.
             None => state.free.insert(0, self.slot),
         }
     }

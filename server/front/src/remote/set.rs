@@ -1,4 +1,4 @@
-//! The result of a search at a target: the number of records, and the result set kept by the target.
+//! The result of a search at a target, which consists of the number of records and the result set kept by the target.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -1,5 +1,5 @@
-//! Sort (Z39.50-2003 §3.2.7.1): each target sorts its own records. If several targets have records, their sorted lists are
-//! merged, as far as the result is read, by keys taken from the records.
+//! Sorts records at their targets (Z39.50-2003 §3.2.7.1). If several targets have records, their sorted lists are merged, as
+//! far as the result is read, by keys taken from the records.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! Proximity: words and phrases at a certain distance from each other in one field (Z39.50-2003 §3.7.2). The unit is the word.
+//! Proximity operators, which find words and phrases at a certain distance from each other in one field (Z39.50-2003 §3.7.2). The
+//! unit is the word.
 //!
 //! Adjacent words have the distance 1. The distance from a phrase is counted from its nearer end; overlapping operands are not in
 //! proximity. Both operands must be in the same occurrence of a field. With the exclusion flag, the records found are those that

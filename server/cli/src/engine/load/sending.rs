@@ -1,4 +1,4 @@
-//! Sends the records in a load: files are read one after the other, and at most one part is sent before the index has confirmed
+//! Sends the records in a load. Files are read one after the other, and at most one part is sent before the index has confirmed
 //! the previous part.
 
 use std::collections::VecDeque;

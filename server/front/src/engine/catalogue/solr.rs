@@ -30,7 +30,7 @@ use crate::engine::link::reading::{ReadLink, Reading};
 pub(super) const WINDOW: usize = 50_000;
 /// The maximum number of octets in a record in an answer.
 const RECORD_OCTETS: usize = 4 << 20;
-/// The maximum number of octets in a term in an answer: Lucene's limit is 32,766 octets, each of which may be written as six.
+/// The maximum number of octets in a term in an answer. Lucene's limit is 32,766 octets, each of which may be written as six octets.
 const TERM_OCTETS: usize = 200_000;
 /// The maximum number of octets in an answer without records and terms.
 const ANSWER_OCTETS: usize = 64 * 1024;

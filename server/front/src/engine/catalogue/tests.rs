@@ -225,15 +225,16 @@ async fn a_small_set_keeps_its_records() {
     let found = searched(&database, "@attr 1=4 war").await.expect("found");
     let next = presented(&database, &found.hits, &[20, 49]).await;
     assert_eq!(next, Ok(vec![Ok(20), Ok(49)]));
-    // The identifiers of the set's records have been read: new records do not change their positions, and a missing record
-    // is reported in its place.
+    // The identifiers of the set's records have been read, so new records do not change their positions, and a missing
+    // record is reported in its place.
     *lock(&total) = 49;
     let again = presented(&database, &found.hits, &[30, 49]).await;
     assert_eq!(
         again,
         Ok(vec![Ok(30), Err(Condition::SYSTEM_ERROR_PRESENTING.0)])
     );
-    // Here, records are added before the identifiers of the result set's records have been read.
+    // If the number of records changes before the identifiers of the set's records have been read, the positions are no
+    // longer reliable.
     let found = searched(&database, "@attr 1=4 war").await.expect("found");
     *lock(&total) = 52;
     let changed = presented(&database, &found.hits, &[30]).await;

@@ -1,4 +1,4 @@
-//! A server of a cluster: its connections, and the exchange of a request and its answer.
+//! A server of a cluster, with its connections, and the exchange of a request and its answer.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};

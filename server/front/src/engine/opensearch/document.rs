@@ -1,5 +1,4 @@
-//! The layout of an index in OpenSearch: the fields for an index map, and the conversion of a record to a document
-//! with these fields.
+//! The layout of an index in OpenSearch. Determines the fields for an index map, and converts a record to a document with these fields.
 //!
 //! | field | contents |
 //! |---|---|

@@ -1,5 +1,5 @@
-//! Scan (Z39.50-2003 §3.2.8.1): lists the terms around a start, each with its number of records. The terms are read
-//! from the engine's dictionary of terms.
+//! Answers a Scan (Z39.50-2003 §3.2.8.1) with the terms around a start, each with its number of records. The terms are
+//! read from the engine's dictionary of terms.
 
 use serde_json::{Value, json};
 use z3950_asn1::bib1::diagnostics::Condition;

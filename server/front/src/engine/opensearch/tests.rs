@@ -245,7 +245,7 @@ async fn a_small_set_keeps_its_records() {
     *lock(&total) = 51;
     let again = presented(&database, &found.hits, &[30]).await;
     assert_eq!(again, Ok(vec![Ok(30)]));
-    // Here, records are added before the record numbers of the result set have been read.
+    // If records are added before the record numbers of the set have been read, the positions are no longer reliable.
     let found = searched(&database, "@attr 1=4 war").await.expect("found");
     *lock(&total) = 52;
     let changed = presented(&database, &found.hits, &[30]).await;

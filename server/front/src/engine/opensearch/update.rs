@@ -1,5 +1,5 @@
-//! Update (Z39.50-2003 Appendix EXT.1.4): all records are checked first, and each change is made only if its record has not
-//! changed since the check, so that neither other servers nor loads can interfere.
+//! Updates records (Z39.50-2003 Appendix EXT.1.4). All records are checked first, and each change is made only if its
+//! record has not changed since the check, so that neither other servers nor loads can interfere.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;

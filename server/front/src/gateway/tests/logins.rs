@@ -1,4 +1,4 @@
-//! Tests of access to other servers: the clients for which they are contacted, and the credentials sent to them.
+//! Tests of access to other servers: for which clients they are contacted, and which credentials are sent to them.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! Prepares text from records for comparison: letters and digits without diacritics, in lower case, with one space between words.
+//! Prepares text from records for comparison, by reducing it to letters and digits without diacritics, in lower case, with one
+//! space between words.
 
 use std::ops::RangeInclusive;
 
