@@ -1,5 +1,5 @@
-//! Opens databases in indexes that belong to other programs, compares their maps with the indexes, and runs the command that examines an
-//! index.
+//! Opens databases in indexes that belong to other programs, compares their maps with the indexes, and runs the command that examines
+//! an index.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -146,7 +146,7 @@ fn the_last_reload_is_reported() {
     }
 }
 
-/// Runs two long searches in one session, where only one may run at a time.
+/// Runs two long searches in one session, in which only one may run at a time, so the other one waits.
 #[test]
 fn long_searches_are_jobs() {
     let backend = backend("cat", &"a ".repeat(3000));

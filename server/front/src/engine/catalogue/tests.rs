@@ -259,7 +259,7 @@ async fn an_earlier_set_is_an_operand() {
         asked["query"]["bool"]["filter"][0]["bool"]["filter"],
         expected
     );
-    // A result set of another database does not exist here.
+    // A result set of a different database is treated as one that does not exist.
     let other = database(&node, false);
     let refused = with_set(&other, pqf, Some(&found.hits)).await;
     let expected = Some(Condition::RESULT_SET_DOES_NOT_EXIST.0);

@@ -266,7 +266,7 @@ async fn an_earlier_set_is_an_operand() {
         { "term": { "y_title": "peace" } },
     ] } });
     assert_eq!(body(asked.last().expect("a request"))["query"], expected);
-    // A result set of another database does not exist here.
+    // A result set of a different database is treated as one that does not exist.
     let other = FakeNode::start(|request| held(request, 3)).await;
     let other = self::database(&other, false);
     let refused = with_set(&other, pqf, Some(&found.hits)).await;

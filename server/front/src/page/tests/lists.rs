@@ -305,7 +305,7 @@ fn r_g_a_misspelt_word_gets_a_suggestion() {
         ("zyxwvut", None),
         ("xyz", None),
         ("978-0-14-143958-9", None),
-        // Each word occurs, but no record has both.
+        // Each word occurs, but no record has both, so there is no spelling to suggest.
         ("emma whale", None),
         ("emma", None),
     ] {

@@ -69,7 +69,7 @@ async fn an_index_that_replaces_another_is_noticed_at_once() {
         // Nothing is found in a field that does not exist, so the fields are compared again.
         (0, "koha_1", &["title"][..], Err(114), 2),
         (0, "koha_1", &["title", "author"], Ok(0), 2),
-        // Records are found in other fields, but the alias points to another index.
+        // Records are found in other fields, but the alias now points to a different index, so the fields are compared again.
         (3, "koha_2", &["title"], Err(114), 2),
         (3, "koha_2", &["title", "author"], Ok(3), 2),
         (3, "koha_1", &["title", "author"], Ok(3), 1),
