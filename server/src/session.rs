@@ -1,4 +1,4 @@
-//! A session as a state machine without I/O: it gets requests and returns the APDUs to send (Z39.50-2003 §3.1.1, §4.2).
+//! A session as a state machine without I/O: it takes requests and returns the APDUs to send (Z39.50-2003 §3.1.1, §4.2).
 //!
 //! ```text
 //!             Init granted

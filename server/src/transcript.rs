@@ -259,7 +259,7 @@ impl Recording {
     /// Parses lines of JSON. Empty lines, and events without an APDU or HTTP message, are skipped.
     ///
     /// # Errors
-    /// The first line that is not a JSON object, has another version, or lacks a required member.
+    /// The first line that is not a JSON object, has a different version, or lacks a required member.
     pub fn parse(text: &str) -> Result<Self, RecordingError> {
         let (mut entries, mut messages) = (Vec::new(), Vec::new());
         for (index, line) in text.lines().enumerate() {

@@ -41,7 +41,7 @@ pub(crate) fn count(number: usize) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// Splits text into a number and the value of its unit; `None` for text in another form.
+/// Splits text into a number and the value of its unit; `None` for any other text.
 fn split<'a, T: Copy>(text: &'a str, units: &[(&str, T)]) -> Option<(&'a str, T)> {
     let (unit, value) = units.iter().find(|(unit, _)| text.ends_with(unit))?;
     let number = text.strip_suffix(unit)?.trim_end();

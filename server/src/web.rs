@@ -1,5 +1,5 @@
-//! HTTP requests other than SRU. The handler gets each request with a handle on the client, through which it can open Z39.50
-//! sessions with this server.
+//! HTTP requests other than SRU. Each request is passed to the handler together with a [`WebClient`], through which the handler
+//! can open Z39.50 sessions with this server on behalf of the client.
 
 use std::fmt;
 use std::pin::Pin;
@@ -120,7 +120,7 @@ pub enum LoginStatus {
     User,
     /// An anonymous client: the server does not list users, or admits clients without a login.
     Guest,
-    /// A client that may not do anything unless it sends another login.
+    /// A client that may not do anything unless it sends a different login.
     Stranger,
 }
 

@@ -25,7 +25,7 @@ use z3950_tests::random::Random;
 /// The number of records to complete.
 const COUNT: usize = 500;
 
-/// The states of old records, with the share of damaged octets in thousandths.
+/// The states of old records, each with the share of its octets that are damaged, in thousandths.
 const STATES: [(&str, usize); 4] = [
     ("brief: numbers and title", 0),
     ("damaged: leader and directory", 0),

@@ -176,7 +176,8 @@ impl Browser {
     pub fn downloaded(&self, name: &str) -> Vec<u8> {
         let path = self.folder.path().join(name);
         let deadline = Instant::now() + PATIENCE;
-        // During the download, the browser writes to a file with another name, and reserves the final name with an empty file.
+        // During the download, the browser writes to a file with a different name, and reserves the final name with an empty
+        // file.
         while !path.metadata().is_ok_and(|file| file.len() > 0) {
             assert!(Instant::now() < deadline, "{name} is downloaded");
             crate::pause();

@@ -63,7 +63,7 @@ const DUPLICATES: [Change; 14] = [
     }),
 ];
 
-/// The changes that create near misses: they turn a record into a similar record for another edition or work.
+/// The changes that create near misses: they turn a record into a similar record for a different edition or work.
 const NEAR_MISSES: [Change; 9] = [
     ("second edition", |lines| {
         lines.push(r"=250  \\$a2nd ed., rev.".to_owned())
@@ -130,7 +130,7 @@ pub fn planted(duplicates: usize, near_misses: usize) -> PlantedRecords {
         let like = chosen(number, 53);
         let (name, change) = NEAR_MISSES[number % NEAR_MISSES.len()];
         let mut lines = changed(&demo[like], &format!("n{number}"), change);
-        // Another edition has another ISBN or none, so the ISBN is removed.
+        // A different edition has a different ISBN or none, so the ISBN is removed.
         lines.retain(|line| !line.starts_with("=020"));
         planted.add(&lines, demo.len() + number, name);
     }

@@ -51,7 +51,7 @@ const FOR_TESTS: &[&str] = &[
 const FOR_MEASURING: &[&str] = &[
     "-Xms768m",
     "-Xmx768m",
-    // These are the settings of the OpenSearch distribution. With another garbage collector, nodes count garbage as memory in
+    // These are the settings of the OpenSearch distribution. With any other garbage collector, nodes count garbage as memory in
     // use, and refuse requests.
     "-XX:+UseG1GC",
     "-XX:G1ReservePercent=25",

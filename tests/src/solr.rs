@@ -3,7 +3,7 @@
 //! in the build folder is filled, provided that Java and Maven are available.
 //!
 //! All tests of a program share two nodes, on which each test has its own collections. Tests that stop nodes share two other
-//! nodes, and tests of a server without a cluster share another one. When the test program exits, the nodes exit too, because
+//! nodes, and tests of a server without a cluster share one such server. When the test program exits, the nodes exit too, because
 //! their standard input is closed.
 
 mod documents;

@@ -1,5 +1,5 @@
-//! Tests of the conversion of records by `z3950 convert` and `z3950 get --format`: of real records, compared with yaz-marcdump,
-//! and of damaged records.
+//! Tests of the conversion of records by `z3950 convert` and `z3950 get --format`. Real records are compared with the output of
+//! yaz-marcdump; damaged records are tested too.
 
 mod command;
 mod damaged;

@@ -52,7 +52,8 @@ pub enum Terms {
 }
 
 impl Terms {
-    /// Returns the number of the first string in a segment that can be a term of this kind; words come after the marks.
+    /// Returns the number of the first string in a segment that can be a term of this kind. In sorted order, words come after the
+    /// marks.
     fn first(self, strings: &Strings) -> u32 {
         match self {
             Self::Words(_) => strings.first_from(b" "),
@@ -76,7 +77,7 @@ pub(super) struct WorkBudget {
 /// The duration of a unit of work. The costs in units were measured on one machine, but only their ratios matter.
 const UNIT: Duration = Duration::from_nanos(50);
 
-/// The change in the memory kept, in octets, below which nothing is charged.
+/// The minimum change in the memory that is kept, in octets, at which the charge is updated.
 const COUNTED: usize = 64 * 1024;
 
 /// The error if the budget is exhausted, the work was cancelled, or the work needs too much memory.

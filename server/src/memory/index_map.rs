@@ -1,5 +1,5 @@
-//! Access points for a backend whose indexes are kept elsewhere, such as in a search engine. Converts query terms to lookups in
-//! these indexes, and records to index entries. The results agree with [`MemoryBackend`](super::MemoryBackend), which uses the
+//! Access points for a backend whose indexes are kept elsewhere, for example in a search engine. Converts query terms to lookups
+//! in these indexes, and records to index entries. The results agree with [`MemoryBackend`](super::MemoryBackend), which uses the
 //! same code.
 
 use bytes::Bytes;

@@ -64,7 +64,7 @@ impl MemoryBackend {
 
     /// Reads the databases that the builder defines and those in files. They replace the current databases when
     /// [`PendingReload::finish`] is called. In other respects, this method is like [`MemoryBackend::reload`]. A saved database
-    /// must keep its place in the list and its file; other databases may be added, changed and removed.
+    /// must keep its position among the databases and its file; other databases may be added, changed and removed.
     ///
     /// # Errors
     /// Those of [`MemoryBackend::reload`], and `LoadError::OtherSaves` (feature `save`).

@@ -88,7 +88,8 @@ impl SavedFiles {
         Ok(Self(files))
     }
 
-    /// Determines the current states of the files and their journals, before the files are read with these fields.
+    /// Determines the current states of the files and their journals. This must be done before the files are read; `fields` are
+    /// the rules with which they will then be indexed.
     ///
     /// # Errors
     /// A journal cannot be read, is damaged, or does not belong to its file.

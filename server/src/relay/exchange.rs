@@ -263,7 +263,7 @@ impl<'a> RelayedSession<'a> {
             let deadline = {
                 let mut state = lock(&self.state);
                 if state.is_writing {
-                    // Writing has its own limit, so it does not count as silence.
+                    // Writing has a separate time limit, so it does not count as silence.
                     state.heard = now;
                 }
                 let limit = if state.client_ended {

@@ -1,6 +1,6 @@
-//! Init (Z39.50-2003 §3.2.1): admission, protocol version, options and message sizes; character set and language (Appendix NEG,
-//! charsetNegotiation-3). The server selects UTF-8 or nothing. This does not affect records, which have the character set that
-//! they declare.
+//! Init (Z39.50-2003 §3.2.1): decides whether to admit the client, and negotiates the protocol version, options, message sizes,
+//! character set and language (Appendix NEG, charsetNegotiation-3). The only character set that the server ever selects is UTF-8.
+//! This does not affect records, which have the character set that they declare.
 
 use std::net::IpAddr;
 use std::sync::Arc;

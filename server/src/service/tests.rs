@@ -50,8 +50,8 @@ fn found(sizes: &[usize], limits: Limits) -> Session {
 
 #[test]
 fn small_medium_and_large_sets() {
-    // The columns are smallSetUpperBound, largeSetLowerBound, mediumSetPresentNumber and the number of hits; then the element set
-    // and the number of records.
+    // The columns are smallSetUpperBound, largeSetLowerBound, mediumSetPresentNumber and the number of hits, followed by the
+    // expected element set and number of records.
     for (small, large, medium, hits, element_set, number) in [
         (1, 2, 0, 1, "s", 1),
         (1, 2, 0, 2, "", 0),

@@ -147,7 +147,7 @@ impl KnownSchema {
         let full = || "F".to_owned();
         let element_set = match self.name {
             "opac" => Some(full()),
-            // Full records in XML are MARCXML if a backend does not know about schemas.
+            // If a backend does not know about schemas, its full XML records are taken to be MARCXML.
             "marcxml" => element_set(backend, self.identifier).or_else(|| Some(full())),
             _ => element_set(backend, self.identifier),
         };

@@ -1,5 +1,5 @@
-//! Tests of requests as parameters, with the answers from the demo catalogue. In the requests of the tests, `@` represents the
-//! equals sign of a query.
+//! Tests of SRU requests that are given as URL parameters, and of the answers from the demo catalogue. In these requests, `@`
+//! stands for the equals sign of a query.
 
 mod explaining;
 mod scanning;

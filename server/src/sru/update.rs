@@ -86,7 +86,7 @@ fn action(action: UpdateAction) -> backend::UpdateAction {
 ///
 /// # Errors
 /// Diagnostic 55 if the request names a version, because records do not have versions; 22 for a deletion without an identifier;
-/// 30 for a record in another schema, 9 for a record without data, and 12 for a record in another form.
+/// 30 for a record in an unsupported schema, 9 for a record without data, and 12 for a record in an unsupported form.
 fn wanted(update: &UpdateRequest) -> Result<(UpdateRecord, Option<Bytes>), SruDiagnostic> {
     if !update.record_versions.is_empty() {
         let refused = SruDiagnostic::update(55, "");
@@ -111,8 +111,8 @@ fn wanted(update: &UpdateRequest) -> Result<(UpdateRecord, Option<Bytes>), SruDi
 /// one.
 ///
 /// # Errors
-/// Diagnostic 30 for another schema; 12 for a record in another form, for more than one record, and for a record that would need
-/// repairs.
+/// Diagnostic 30 for an unsupported schema; 12 for a record in an unsupported form, for more than one record, and for a record
+/// that would need repairs.
 fn identifier(record: &SruRecord) -> Result<Option<Bytes>, SruDiagnostic> {
     let schema = record.schema.trim();
     if !schema.is_empty() && !KnownSchema::MARCXML.is_called(schema) {

@@ -241,7 +241,7 @@ fn audit_r_l9_habits_are_not_reported() {
     assert_eq!(server.unfired_rules(), [""; 0]);
 }
 
-/// One rule strikes a service over both protocols.
+/// A fault rule applies to a service over both protocols, Z39.50 and SRU.
 #[cfg(feature = "sru")]
 #[test]
 fn audit_r_l9_a_rule_for_searches_applies_over_sru() {

@@ -1,5 +1,5 @@
-//! Finds doubtful lines of a recording: events that a complete transcript is unlikely to have, which suggests that it was cut or
-//! edited.
+//! Finds doubtful lines of a recording. These are events that a complete transcript is unlikely to contain, so they suggest that
+//! the transcript was cut or edited.
 
 use std::collections::HashMap;
 use std::time::SystemTime;

@@ -1,5 +1,5 @@
-//! Removes secrets from the octets of APDUs (Z39.50-2003 §3.2.1.1.3, §3.2.5). Octets from a client are kept only if it is known
-//! what they mean.
+//! Removes secrets from the octets of APDUs (Z39.50-2003 §3.2.1.1.3, §3.2.5). Octets from a client are kept only if their meaning
+//! is certain.
 
 use z3950_asn1::apdu::Apdu;
 use z3950_asn1::codec;

@@ -127,8 +127,8 @@ impl Replay {
     }
 
     /// Returns doubts about the recording, each with the number of its line: answers without a request, unanswered requests that
-    /// are followed by others, answers that are not an APDU, times that go backwards, and sessions without a beginning. Only
-    /// recordings in files are checked.
+    /// are followed by other requests, answers that are not an APDU, times that go backwards, and sessions without a beginning.
+    /// Only recordings in files are checked.
     pub fn doubts(&self) -> &[String] {
         &self.doubts
     }
@@ -277,7 +277,7 @@ impl ReplayBuilder {
 
 impl SessionBuilder {
     /// Adds a request. If an earlier request has not been answered and neither request has a referenceId, returns the line number
-    /// of the earlier request, and a doubt about the request.
+    /// of the earlier request, and the message that it has no answer.
     fn request(&mut self, entry: &TranscriptEntry, line: usize) -> Option<(usize, String)> {
         let compared = self.origins.compare(&entry.octets);
         let index = self.exchanges.len();
@@ -363,8 +363,8 @@ impl SessionBuilder {
         }
     }
 
-    /// Returns the line number of each request that was not answered although later requests were, and a doubt about the request.
-    /// Kinds of requests that are never answered are not considered.
+    /// Returns, for each request that was not answered although a later request was, its line number and the message that it has
+    /// no answer. Kinds of requests that are never answered are not considered.
     fn unanswered(&self) -> impl Iterator<Item = (usize, String)> {
         let open = self.open.iter();
         let open = open.filter(|open| {
@@ -375,7 +375,7 @@ impl SessionBuilder {
 }
 
 impl OpenExchange {
-    /// Returns the line number of the request, and the doubt that says that it was not answered.
+    /// Returns the line number of the request, and the message that it has no answer.
     fn doubt(&self) -> (usize, String) {
         (self.line, format!("the {} has no answer", self.name))
     }

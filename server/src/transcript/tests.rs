@@ -266,7 +266,7 @@ fn recordings_are_replayed() {
         ["initResponse"]
     );
     assert!(player.begun);
-    // The recorded requests may come in another order.
+    // The recorded requests may come in a different order.
     let hits = |output: &Output| match &output.items[0] {
         Item::Octets(octets) => match codec::decode(octets) {
             Ok(Apdu::SearchResponse(search)) => (search.result_count, None),
@@ -281,7 +281,7 @@ fn recordings_are_replayed() {
         hits(&answer(&mut player, &search("@attr 1=1032 dup"))),
         (2, None)
     );
-    // A request with other octets gets the next answer of the same kind, with the client's own referenceId.
+    // A request whose octets differ gets the next answer of the same kind, with the client's own referenceId.
     let other = referred(search("else"), "mine");
     assert_eq!(
         hits(&answer(&mut player, &other)),
@@ -347,7 +347,7 @@ fn audit_d8_a_request_gets_the_answer_of_the_same_request_only() {
     ]);
     let replay = Arc::new(Replay::from(&*recorded));
     let mut player = Player::new(&replay, 1);
-    // This Init has another implementation name, another message size and other credentials.
+    // This Init has a different implementation name, message size and credentials.
     let Apdu::InitializeRequest(mut other) = with_password() else {
         panic!("an Init")
     };
@@ -367,7 +367,7 @@ fn audit_d8_a_request_gets_the_answer_of_the_same_request_only() {
         assert!(said.contains("dup") != said.contains("id7"), "{said}");
         said.contains("dup")
     };
-    // The searches come in another order, and a Present refers to the search before it.
+    // The searches come in a different order from the recording, and each Present refers to the search before it.
     let dup = answer(&mut player, &referred(search("@attr 1=1032 dup"), "x"));
     assert_eq!(count(&dup), (2, Some(ReferenceId("x".into()))));
     assert!(record(&answer(&mut player, &present_of("default"))));
@@ -378,7 +378,7 @@ fn audit_d8_a_request_gets_the_answer_of_the_same_request_only() {
     assert!(!record(&answer(&mut player, &present_of("default"))));
     let other = answer(&mut player, &search("@attr 1=4 war"));
     assert!(!said(&other)[0].contains(UNKNOWN), "{:?}", said(&other));
-    // These requests are not in the recording: another query, a set that no search has made, and another service.
+    // These requests are not in the recording: a different query, a set that no search has made, and a different service.
     let close: Apdu = Close::new(CloseReason::FINISHED, None).into();
     for (request, name) in [
         (search("@attr 1=1032 id8"), "searchResponse"),

@@ -89,7 +89,7 @@ fn servers(tools: &Tools) -> Vec<Peer> {
     servers.into_iter().flatten().collect()
 }
 
-/// Measures one record from the shell: program start, connection, Init, Search, record, Close.
+/// Measures the retrieval of one record from the shell, from the start of the program to its Close.
 fn process(tools: &Tools, programs: &Programs, effort: Effort) {
     let title = "One lookup as a process";
     let mut table = Table::new(title, &["server and figure", "z3950 get", "zoomsh"], effort);

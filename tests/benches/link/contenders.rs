@@ -41,7 +41,7 @@ impl Bench {
         contenders.collect()
     }
 
-    /// Returns the commands that show one record from a server: connection, Init, Search, record.
+    /// Returns the commands that open a session with a server and show one record from it.
     pub(super) fn one_record(&self, server: &Peer, port: u16) -> Vec<Contender> {
         let (docid, query) = known_item(server, 1);
         let place = place(server, port);

@@ -17,7 +17,7 @@ pub(crate) struct SruLoad {
     /// The query, in which `%07d` is replaced by the number of a record from 1 to `records`.
     query: String,
     records: u64,
-    /// The number of records requested in an answer.
+    /// The number of records to request per response.
     count: usize,
 }
 

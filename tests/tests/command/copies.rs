@@ -1,4 +1,5 @@
-//! Tests of `z3950 lookup` for copy cataloging: identifiers from records, the best of several records, several targets.
+//! Tests of `z3950 lookup` for copy cataloging: it takes identifiers from records, chooses the best of several records found, and
+//! searches several targets.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
-//! Tests of locators of other schemes: `get` for gopher URLs, `url extract`, `wrap` and `check`, `register`.
+//! Tests of locators of other schemes, with `get` for gopher URLs, with `url extract`, `url wrap` and `url check`, and with
+//! `register`.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};

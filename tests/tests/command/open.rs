@@ -402,7 +402,7 @@ fn r_f9_help_begins_with_the_usual_commands() {
     );
 }
 
-/// Tests that rows with other columns are not printed under the header of an earlier table.
+/// Tests that rows with different columns are not printed under the header of an earlier table.
 #[test]
 fn r_f3_other_columns_begin_with_their_own_header() {
     let header = "001,title,author,year,publisher,isbn,issn";

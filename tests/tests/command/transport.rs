@@ -320,7 +320,7 @@ fn a_client_shows_its_certificate() {
             assert!(ran.stderr.contains("--cert"), "{options:?}: {ran:?}");
         }
     }
-    // This key belongs to another certificate.
+    // This key belongs to a different certificate.
     let ran = lookup(&target, &["--cert", &certificate, "--key", &its_key]);
     assert_eq!(ran.code, Some(2), "{ran:?}");
 }
@@ -462,7 +462,7 @@ fn proxies_lead_to_the_server() {
     );
     assert!(is_found(&ran), "{ran:?}");
     assert_eq!(socks5.asked().len(), 1);
-    // The proxy requires other credentials.
+    // The proxy requires different credentials.
     let stranger = format!("http://user:wrong@{}", http.address);
     let ran = lookup(&target, &["--proxy", &stranger]);
     assert_eq!(ran.code, Some(6), "{ran:?}");

@@ -157,7 +157,7 @@ fn audit_d6_the_syntaxes_that_a_server_has_are_tried_in_turn() {
         ran.code == Some(0) && ran.stdout.contains("z39.50r://"),
         "{ran:?}"
     );
-    // A retrieval requests only one syntax, but the message suggests another one.
+    // A retrieval requests only one syntax, but the message suggests the syntax that the server has.
     let ran = z3950(["get", &server.url("/uni?u1;rs=usmarc")]);
     assert!(
         ran.code == Some(5) && ran.stderr.contains("such as ;rs=unimarc"),

@@ -1,4 +1,5 @@
-//! Compares real records with the output of yaz-marcdump: the same tags, order, indicators and text, record by record.
+//! Compares conversions of real records with the output of yaz-marcdump, record by record. The tags, their order, the indicators
+//! and the text must be the same.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +14,8 @@ use z3950_tests::surroundings::command;
 
 use crate::convert::{files, nfc, records};
 
-/// The records that differ from the output of yaz-marcdump, each with its file, its number from 1, and the reason.
+/// The records that differ from the output of yaz-marcdump, each with its file, its position in the file (counting from 1), and
+/// the reason.
 const DIFFERENT: &[(&str, usize, &str)] = &[(
     "loc-original-charsets.mrc",
     192,
@@ -133,5 +135,5 @@ fn comparable<'a>(lines: &'a str, record: &MarcRecord) -> Vec<&'a str> {
         .collect()
 }
 
-/// Records with their numbers in the file.
+/// Records with their positions in the file.
 type Numbered = Vec<(usize, MarcRecord)>;

@@ -194,7 +194,7 @@ fn a_trickle_ends_at_the_limit() {
         .database("books", [record("id1", "Emma")])
         .limit(|limits| limits.apdu_size = 4_096)
         .start();
-    // The pieces add up to sixteen times the limit.
+    // The pieces add up to sixteen times the limit, so the server must refuse the APDU before it is complete.
     let piece = hex::octets("04 3E").into_iter().chain([b'x'; 62]);
     let piece: Vec<u8> = piece.collect();
     let endless = [&[0xb6, 0x80][..], &piece.repeat(1_024)].concat();

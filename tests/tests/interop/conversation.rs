@@ -257,7 +257,7 @@ fn our_client_completes_it() {
         new.display(),
     );
     let ran = z3950_fed(["open", &url], &commands);
-    // The last request of the script is refused, which decides the exit code.
+    // The last request of the script is refused, which determines the exit code.
     assert_eq!(ran.code, Some(5), "{ran:?}");
     stand_in_order(
         &ran.stdout,

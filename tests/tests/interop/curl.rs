@@ -1,4 +1,4 @@
-//! Tests of z3950d with curl as an HTTP client: methods, forms, chunked bodies, connections that are kept open.
+//! Tests of z3950d with curl as an HTTP client: methods, forms, chunked bodies, and connections that are kept open.
 
 use std::path::Path;
 
@@ -85,7 +85,7 @@ fn curl_gets_posts_and_uploads() {
     let twice = ["--request", "GET", "--write-out", shows, &found, &found];
     let said = curl(&program, &twice, "");
     assert!(said.ends_with(&format!("\n200 0 {xml}")), "{said}");
-    // These requests have another method, database or content type.
+    // In these requests, the method, the database or the content type differs.
     for (arguments, status) in [
         (&["--request", "PUT", &books][..], "405"),
         (&["--request", "OPTIONS", &books], "204"),

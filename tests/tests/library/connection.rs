@@ -399,7 +399,7 @@ async fn an_item_is_not_ordered_from_a_result_set_of_another_connection() {
     let server = serving(EMMAS).start();
     let (cat, other) = (connected(&server).await, connected(&server).await);
     let emmas = other.search(Query::title("emma")).await.expect("hits");
-    // This search creates a result set with the same name in the session of `cat`.
+    // This search creates a result set with the same name in the session of `cat`. The order must not be made from that set.
     let _mine = cat.search(Query::title("persuasion")).await.expect("hits");
     let ordered = cat.order(&emmas, 1, Order::default()).await;
     assert!(matches!(ordered, Err(Error::ForeignResultSet)));

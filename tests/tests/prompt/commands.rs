@@ -178,7 +178,7 @@ fn r_f11_lookup_is_terse_without_v() {
     assert!(text.contains("no record matches"), "{text}");
 }
 
-/// Tests that only some records of a large set are fetched for a list on the screen, also in a narrow terminal and in another
+/// Tests that only some records of a large set are fetched for a list on the screen, even in a narrow terminal or in a different
 /// locale.
 #[test]
 fn r_f11_ten_thousand_hits_are_not_all_fetched() {

@@ -1,4 +1,4 @@
-//! Tests of lines at the prompt: history, the Tab key, an empty line, text that is typed ahead or pasted.
+//! Tests of lines at the prompt: history, the Tab key, empty lines, and text that is typed ahead or pasted.
 
 use std::time::Duration;
 

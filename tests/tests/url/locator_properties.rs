@@ -58,7 +58,7 @@ fn mutated_urls_are_read_or_refused_within_the_text() {
     }
 }
 
-/// Dots and slashes in a partial form must not lead to another host.
+/// Dots and slashes in a partial form must not lead to a different host.
 #[test]
 fn partial_forms_stay_with_their_host() {
     let piece = prop_oneof![

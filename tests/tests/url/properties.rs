@@ -157,7 +157,8 @@ pub(crate) fn host() -> impl Strategy<Value = Host> {
     ]
 }
 
-/// Returns another spelling of a canonical URL, with a prefix, different case, an explicit port, or more escapes in the docid.
+/// Returns a different spelling of a canonical URL, with a prefix, different case, an explicit port, or more escapes in the
+/// docid.
 fn respelled(canonical: &str, random: &mut Random) -> String {
     let slash = canonical
         .match_indices('/')

@@ -290,7 +290,7 @@ fn requirement_4_9_locators_say_nothing_but_access() {
     let text =
         "z39.50r://lib.example/cat?id7;size=12;esn=f;date=1996+07;rs=marc;type=text%2Fplain%2B";
     let described = read(text);
-    // Parameters that describe the resource are not read as part of the access, and do not change what is sent.
+    // Parameters that describe the resource are not treated as access information, and do not change what is sent.
     assert_eq!(described.databases(), plain.databases());
     assert_eq!(described.docid(), plain.docid());
     assert_eq!(described.element_set(), plain.element_set());

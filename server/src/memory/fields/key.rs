@@ -21,7 +21,7 @@ pub enum Kind {
     Oclc,
     /// Standard numbers of all kinds, each in its own normal form; other text is reduced to letters and digits.
     Standard,
-    /// Other numbers: their letters and digits. `(OCoLC)123` is found with and without the parenthesized prefix.
+    /// Other numbers, reduced to their letters and digits. `(OCoLC)123` is found with and without the parenthesized prefix.
     Number,
     /// Codes from a list, in lower case, without surrounding spaces and fill characters.
     Code,
@@ -171,7 +171,7 @@ fn oclc(text: &str) -> Option<String> {
     first(NumberKind::Oclc, text).or_else(bare).or_else(other)
 }
 
-/// The kinds of numbers that can be recognised without knowing their field.
+/// The kinds of numbers that can be recognised without knowing which field they are from.
 const KNOWN: [NumberKind; 5] = [
     NumberKind::Isbn,
     NumberKind::Issn,

@@ -19,8 +19,8 @@ pub const EXACTLY_ONE: char = '\u{16a1}';
 /// The placeholder for at most one character.
 pub const AT_MOST_ONE: char = '\u{16a2}';
 
-/// The maximum length of a mask, in characters. Each position of a mask is a bit of a 128-bit number; words in catalogues are
-/// shorter.
+/// The maximum length of a mask, in characters. The limit exists because each position of a mask is represented by a bit of a
+/// 128-bit number. Words in catalogues are shorter than this.
 pub(in crate::memory) const MOST_MASK_CHARACTERS: usize = 127;
 
 impl Index {

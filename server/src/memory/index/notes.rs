@@ -13,7 +13,7 @@ use super::{BOUNDARY, DOCIDS};
 use crate::memory::fields::{FILED, IndexId, IndexSet, MAX_INDEXES, NOT_FILED, SUBFIELD_MARK};
 use crate::memory::words::each_word;
 
-/// The size limit of a key, in octets; longer keys are cut.
+/// The size limit of a key, in octets; longer keys are truncated.
 const KEY: usize = 200;
 
 /// The entries that have been collected for a segment.

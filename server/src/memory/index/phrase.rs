@@ -260,7 +260,7 @@ fn in_class(
     within: Option<&Part<'_>>,
     work: &mut WorkBudget,
 ) -> Result<Vec<u32>, Exhausted> {
-    // The rarest word leaves the fewest records and positions to check.
+    // The rarest word is examined first, because it leaves the fewest records and positions to check.
     steps.sort_by_key(|step| step.records);
     let mut candidates: Option<Part<'_>> = None;
     for step in &steps {

@@ -297,7 +297,7 @@ impl Iterator for Varints<'_> {
     fn next(&mut self) -> Option<u32> {
         let (first, rest) = self.0.split_first()?;
         self.0 = rest;
-        // Most numbers have a single octet.
+        // Most numbers take a single octet.
         if first & 0x80 == 0 {
             return Some((*first).into());
         }
@@ -451,7 +451,7 @@ mod tests {
             (Class::MAX, vec![at(5, 1), at(u16::MAX, 200)]),
         ];
         let mut builder = PostingsBuilder::default();
-        // Each list is written as a separate term, and then all lists but the last as one term.
+        // Each list is first written as a separate term. Then all lists except the last are written as the lists of one term.
         for (class, places) in &lists {
             builder.term();
             builder.list(*class, places);

@@ -190,7 +190,8 @@ fn places_count_words_and_boundaries() {
         index.phrase_places(IndexId::ANY, &[pattern], edges, None, &mut work)
     };
     let and = of(Pattern::Exact("and".into()), work()).expect("little work");
-    // The index `any` also contains the control number, whose position comes before those of the text.
+    // The index `any` also contains the control number, which is a text of its own at position 1. Position 2 is the boundary, so
+    // the first word of the text is at position 3.
     let first = 3;
     assert_eq!(and.iter().count(), 4);
     assert_eq!(

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::io;
 use std::path::PathBuf;
 
-/// The reason why a journal cannot be used, so that the database is not loaded or the change is not made.
+/// The reason why a journal cannot be used. The database is then not loaded, or the change is not made.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum JournalError {

@@ -1,4 +1,5 @@
-//! Tests of journals that are cut off, damaged or too new, on full disks, and on disks that lose unsynced writes.
+//! Tests of journals that are cut off, damaged or written by a newer version, and of journals on disks that are full or that lose
+//! unsynced writes.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -159,7 +160,7 @@ fn base() -> Fingerprint {
     Fingerprint("0 base".to_owned())
 }
 
-/// Returns a change: the insertion of a record for even numbers, or a deletion for odd numbers.
+/// Returns the change with this number: an even number inserts a record, and an odd number deletes one.
 fn change(number: u64) -> RecordChange {
     let id = format!("id{number}");
     let record = record(&id, &format!("Title {number}"));
@@ -311,7 +312,7 @@ fn a_journal_with_octets_flipped_is_whole_or_refused() {
         let (mut refused, mut tried) = (0, 0);
         let used = (0..octets.len()).filter(|at| *at < 320 || octets[*at] != 0);
         let used = used.collect::<Vec<_>>();
-        // The variable `Z3950_MUTATIONS` asks for more mutations, as in other tests.
+        // As in other tests, the variable `Z3950_MUTATIONS` multiplies the number of mutations.
         let some = std::env::var("Z3950_MUTATIONS").map_or(1, |times| times.parse().unwrap_or(1));
         let part = (used.len() / (600 * some)).max(1);
         let mut from = random(part);
@@ -321,7 +322,7 @@ fn a_journal_with_octets_flipped_is_whole_or_refused() {
                 continue;
             }
             let bits = match at {
-                // All bits of the flags are flipped, and one bit of each remaining octet.
+                // Every bit of the octet with the flags is flipped, but only one bit of each other octet.
                 9 => 0..8,
                 _ => {
                     let bit = random(8);

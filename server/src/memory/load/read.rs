@@ -82,7 +82,7 @@ fn form_of(path: &Path) -> Option<InputForm> {
 }
 
 /// Reads a file and calls `give` for each record. Notes on the damage to a record are passed to `give` before the record. ISO
-/// 2709 records are not parsed yet, so their damage is not known.
+/// 2709 records are not parsed here, so damage within them is not detected yet.
 ///
 /// # Errors
 /// The file cannot be read, or `give` fails.

@@ -32,8 +32,8 @@ const OCTETS: u64 = 20 * 1024 * 1024;
 const SEGMENTS: u64 = 64;
 /// The maximum size of a segment in octets, when segments are made larger.
 const MOST_OCTETS: u64 = 64 * 1024 * 1024;
-/// The peak memory of loading, in quarters of the size of the files. The measured peak was 2.8 times the size of the files in
-/// memory, and 3.15 times in address space.
+/// The peak memory of loading, in quarters of the size of the files. In measurements, the peak was 2.8 times the size of the
+/// files in resident memory, and 3.15 times their size in address space.
 const PEAK_QUARTERS: u64 = 13;
 /// The number of records between two calls of `progress`.
 const TELL: u64 = 4096;
@@ -207,7 +207,8 @@ pub(in crate::memory) fn load(
             let (taking, done) = (Arc::clone(&taking), done.clone());
             scope.spawn(move || work_off(&taking, fields, &done));
         }
-        // Drop the ends that only the other threads need: otherwise sending would wait forever after the last thread has ended.
+        // Drop the channel ends that only the other threads need. Otherwise, sending would wait forever after the last thread has
+        // ended.
         drop((taking, done));
         let mut batcher = Batcher {
             batches,
@@ -368,7 +369,7 @@ impl Batcher {
 
     fn flush(&mut self) -> Result<(), LoadError> {
         let number = self.next.number;
-        // Segments have 16-bit numbers, so more batches are refused.
+        // Segments have 16-bit numbers, so batches beyond this number are refused.
         if number > usize::from(u16::MAX) {
             return Err(LoadError::TooMany);
         }

@@ -1,4 +1,4 @@
-//! Tests of extended services, request by request: effects, packages, and every diagnostic.
+//! Tests of the effects, packages and diagnostics of extended services, request by request.
 
 mod packages;
 mod refusals;

@@ -1,4 +1,4 @@
-//! Tests of the arguments that backends get, and of backends that panic or give wrong answers.
+//! Tests of the arguments that are passed to backends, and of backends that panic or give wrong answers.
 
 use std::sync::Mutex;
 
@@ -131,7 +131,7 @@ fn audit_r_l10_every_call_names_the_user() {
     }
 }
 
-/// If a client authenticates during its first operation, the backend gets the user's name in that operation.
+/// If a client authenticates during its first operation, the user's name is passed to the backend in that operation.
 #[test]
 fn audit_r_l10_a_user_who_is_challenged_is_named() {
     let told = Arc::new(Recorder::default());

@@ -1,4 +1,4 @@
-//! Tests of Init: admission, negotiation, and refusals.
+//! Tests of admission, negotiation and refusals at Init.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Tests of Present: the choice of records, their forms, and their number.
+//! Tests of which records Present returns, in which form, and how many of them.
 
 use std::pin::pin;
 use std::sync::Arc;

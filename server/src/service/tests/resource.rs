@@ -236,7 +236,8 @@ fn several_answers_wait_with_concurrent_operations() {
         (Options::CONCURRENT_OPERATIONS, &["1", "3", "2"][..], "132"),
         // If too many answers are held back, the oldest is dropped.
         (Options::CONCURRENT_OPERATIONS, &["4", "2", "3"], "423"),
-        // If only one request may wait for permission, the client's reply concerns the last request, whatever its referenceId is.
+        // Without concurrent operations, only one request may wait for permission. The client's reply then applies to the last
+        // request, whatever the referenceId of the reply is.
         (Options::default(), &["1"], "3"),
     ] {
         let offer = Offer {

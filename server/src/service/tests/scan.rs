@@ -1,4 +1,4 @@
-//! Tests of Scan: the terms, the position of the start among them, and refusals.
+//! Tests of the terms that Scan returns, the position of the start term among them, and refusals.
 
 use std::sync::Arc;
 
@@ -37,14 +37,14 @@ fn shown(response: &ScanResponse) -> String {
 
 #[test]
 fn terms_surround_the_starting_point() {
-    // The columns are the start, the number of terms wanted, the preferred position and the step; then the terms, the position of
-    // the start and the status.
+    // The columns are the start, the number of terms wanted, the preferred position and the step, followed by the expected terms,
+    // position of the start and status.
     for (start, number, preferred, step, terms, position, status) in [
         ("d", 3, Some(1), None, "def", 1, 0),
         ("d", 3, None, Some(0), "def", 1, 0),
         ("d", 3, Some(2), None, "cde", 2, 0),
         ("d", 3, Some(3), None, "bcd", 3, 0),
-        // The start comes after the last term or before the first term.
+        // The start comes after the last or before the first of the returned terms.
         ("d", 2, Some(3), None, "bc", 3, 0),
         ("d", 3, Some(0), None, "efg", 0, 0),
         ("dd", 3, Some(0), None, "efg", 0, 0),

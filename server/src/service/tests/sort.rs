@@ -1,4 +1,4 @@
-//! Tests of Sort: inputs, outputs, and refusals.
+//! Tests of the input and output result sets of Sort, and of refusals.
 
 use std::sync::Arc;
 

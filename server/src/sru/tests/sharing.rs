@@ -50,7 +50,7 @@ async fn a_set_is_there_for_other_connections_until_it_expires() {
     assert!(target.shared_sets.find(&name, None, "books").is_some());
     tokio::time::advance(Duration::from_secs(60)).await;
     assert_eq!(found(&mut second, &again).await, (None, "51".to_owned()));
-    // Neither session keeps its own result set.
+    // Neither Z39.50 session has kept the result set under the name `default`.
     for session in [&first, &second] {
         let association = session.session.association().expect("open");
         assert!(association.result_sets().find(b"default").is_err());

@@ -31,7 +31,8 @@ fn start() -> (TestServer, Sender<()>) {
     let builder = TestServer::builder().backend(backend);
     let limits = |limits: &mut crate::Limits| {
         limits.operation_time = Some(Duration::from_secs(1));
-        // The client has sent all its requests, and waits for the answers.
+        // `converse` closes its sending side right after the requests. From then on, the server serves the connection only for
+        // `drain_time`, which must therefore be longer than the searches take.
         limits.drain_time = PATIENCE;
     };
     (builder.limit(limits).start(), open)

@@ -162,7 +162,7 @@ fn other_presents_of_recorded_records_are_answered() {
             assert_eq!(answer.present_status, PresentStatus::SUCCESS);
             assert_eq!(answer.reference_id, Some(ReferenceId("mine".into())));
         }
-        // This Present asks for another form of the record.
+        // This Present asks for a different form of the record.
         let Apdu::PresentRequest(mut brief) = marc(1, 1) else {
             panic!("a Present")
         };

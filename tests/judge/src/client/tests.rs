@@ -40,7 +40,7 @@ enum Step {
     Hear,
 }
 
-/// Returns a database `cat` with the records `id7`, `dup` and `dup`, and a database `B` with one record.
+/// Returns a database `cat` with one record `id7` and two records `dup`, and a database `B` with one record.
 fn catalogue() -> Arc<dyn Backend> {
     let cat = [
         record("id7", "War and peace"),

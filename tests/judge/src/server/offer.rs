@@ -29,9 +29,9 @@ pub enum MissingPrerequisite {
     Session,
     /// A database does not exist.
     Database,
-    /// The given query was refused.
+    /// The query from the user was refused.
     Query,
-    /// The given query has no hits.
+    /// The query from the user has no hits.
     Hits,
     /// The database for updates cannot be updated.
     Updates,

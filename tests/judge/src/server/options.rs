@@ -17,8 +17,8 @@ pub struct JudgeOptions {
     /// The databases to search. If the list is empty, the database is `Default` or, if a Z39.50 server does not have a database
     /// of this name, the first database listed in Explain.
     pub databases: Vec<DatabaseName>,
-    /// A query that has hits, preferably 3 to 20. If it is given, no other query is tried. If it is `None`, queries for common
-    /// words are tried.
+    /// A query that has hits, preferably 3 to 20. If it is `None`, queries for common words are tried; otherwise, no other query
+    /// is tried.
     pub query: Option<RpnQuery>,
     /// A query in CQL, for SRU servers.
     pub cql: Option<String>,

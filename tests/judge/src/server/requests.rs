@@ -60,7 +60,7 @@ impl Trial {
         term.ok_or_else(|| Verdict::not_judged("the query has no term"))
     }
 
-    /// Returns a query for the term of the query with hits, with other attributes.
+    /// Returns a query for the term of the query with hits, but with these attributes.
     pub(super) fn query_by(&self, attributes: Vec<AttributeElement>) -> Checked<RpnQuery> {
         let term = AttributesPlusTerm {
             attributes,

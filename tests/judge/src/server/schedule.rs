@@ -1,7 +1,7 @@
 //! The schedule of a judgement. Checks that only read run in parallel, so that a check that waits to see whether the server sends
 //! anything does not delay others. Checks that store records or send forbidden octets run alone. If the server ended, refused or
-//! ignored the connection of a check while other connections were open, these may have been the reason, so the check is repeated
-//! alone. Results are returned in the order of the checks.
+//! ignored the connection of a check while other connections were open, those connections may have been the reason, so the check
+//! is repeated alone. Results are returned in the order of the checks.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ const MAX_UNANSWERED: u32 = 5;
 /// The maximum time that a server may take to accept one more session.
 const ACCEPTANCE: Duration = Duration::from_secs(2);
 
-/// The maximum time that a server may take to notice that sessions have ended.
+/// The maximum time that a server may take to detect that sessions have ended.
 const SETTLING: Duration = Duration::from_secs(1);
 
 /// The checks of a judgement, in order.

@@ -77,7 +77,7 @@ impl Trial {
         &self.target.options
     }
 
-    /// Returns whether the connection is open, as far as the judge has noticed.
+    /// Returns whether the connection is open, as far as the judge knows.
     pub(super) fn is_connected(&self) -> bool {
         self.stream.is_some()
     }
@@ -249,7 +249,7 @@ impl Trial {
         received
     }
 
-    /// Waits for the next APDU, but at most for the given time.
+    /// Waits for the next APDU for at most this time.
     async fn receive_within(&mut self, limit: Duration) -> Received {
         let received = self.read_within(limit).await;
         self.ledger.is_ended |= received.is_over();

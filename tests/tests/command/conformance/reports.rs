@@ -1,4 +1,4 @@
-//! Tests of the reports of judgements: their forms, and that they are always written.
+//! Tests that the reports of judgements have the expected formats and are always written.
 
 use z3950_tests::surroundings::command;
 

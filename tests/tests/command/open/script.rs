@@ -1,4 +1,4 @@
-//! Tests of scripts at the prompt: sessions that the server ends, exit codes, mistyped commands.
+//! Tests of scripts at the prompt: sessions that the server ends, exit codes, and mistyped commands.
 
 use z3950_server::fault::{Fault, When};
 use z3950_server::testing::{TestServer, record};
@@ -304,7 +304,7 @@ fn a_misspelt_name_gets_a_suggestion() {
     }
 }
 
-/// `find` sorts by `sortby` in CQL in the same way as `search`.
+/// If a CQL query contains `sortby`, `find` sorts in the same way as `search`.
 #[test]
 fn find_sorts_as_cql_says() {
     let found = |order: &str| {

@@ -37,7 +37,7 @@ fn a_server_that_ends_the_session_is_noticed() {
         )
         .start();
     for (setting, sessions, words) in [
-        // The client notices before it sends a search that the session is lost, and opens a new one.
+        // Before it sends a search, the client detects that the session is lost, and opens a new one.
         ("idle", 3, "reconnecting to"),
         ("off", 2, "has closed the session"),
     ] {

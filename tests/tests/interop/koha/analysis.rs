@@ -1,4 +1,4 @@
-//! Tests of unusual analyses: terms of which nothing remains, and synonyms.
+//! Tests of unusual results of analysis: terms of which nothing remains, and synonyms.
 
 use serde_json::json;
 use z3950_tests::koha::{Edition, KohaIndex, index as settings, made_up, shared_node};

@@ -16,7 +16,7 @@ use self::pattern::{Pattern, has_phrase};
 /// The numbers of the documents found.
 pub(super) type Numbers = BTreeSet<usize>;
 
-/// A term with its attributes. Zero means that the attribute is not given.
+/// A term with its attributes. Zero means that the term does not have the attribute.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Asked {
     pub(super) access: i64,

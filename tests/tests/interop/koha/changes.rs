@@ -76,8 +76,8 @@ async fn an_alias_may_move_to_an_index_that_is_built_anew() {
     let numbers: Vec<usize> = records.iter().map(number).collect();
     let expected: Vec<usize> = shown(&new).map(|document| document.number).collect();
     assert_eq!(numbers, expected);
-    // When the alias points to an index with other records, a result set cannot return records at positions whose record numbers
-    // have not been read.
+    // When the alias points to an index with different records, a result set cannot return records at positions whose record
+    // numbers have not been read.
     let known = hits(&engine, "@attr 1=1016 @attr 2=103 x").await;
     page(&engine, &known, 10, 2).await.expect("records");
     let late = hits(&engine, "@attr 1=1016 @attr 2=103 x").await;
@@ -120,8 +120,8 @@ fn fields_may_be_renamed_while_the_server_runs() {
     name(cluster, &alias, Some(&old), &new);
     let refused = |ran: &Ran| ran.code != Some(0) && ran.stderr.contains("114");
     for query in [
-        // This query would find records if the missing field were ignored, so the server has to notice that the alias points to
-        // another index.
+        // This query would find records if the missing field were ignored, so the server has to detect that the alias now points
+        // to a different index.
         "@or @attr 1=4 war @attr 1=1018 press",
         "@attr 1=21 war",
         "@attr 1=1018 @attr 4=1 press",

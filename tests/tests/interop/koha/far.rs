@@ -93,7 +93,7 @@ async fn far_pages_are_given_or_refused() {
         let found = numbers_of(&engine, &all, start).await;
         assert_eq!(found, Ok(placed(start)));
     }
-    // In another order, only the records after a known page can be reached.
+    // In any other order, only the records after a page that was presented can be returned.
     let key = SortKeySpec {
         sort_element: SortElement::Generic(SortKey::SortField("title".into())),
         sort_relation: SortRelation::ASCENDING,

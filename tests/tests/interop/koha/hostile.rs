@@ -107,7 +107,8 @@ async fn hostile_text_is_inert_in_every_place() {
     let all = hits(&engine, "@attr 1=1016 @attr 2=103 x").await;
     let mut wrong = Vec::new();
     for term in HOSTILE {
-        // No hostile term occurs in a record, and these access points are for numbers, codes, dates, identifiers and distances.
+        // These access points are for numbers, codes, dates, identifiers and distances, in which no hostile term occurs. A search
+        // must therefore find nothing or be refused.
         for attributes in [
             "1=7",
             "1=8",

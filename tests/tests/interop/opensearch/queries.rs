@@ -69,7 +69,7 @@ async fn audit_r_l1_hostile_queries_are_answered_or_refused() {
     let number = |at: usize| term(&format!("@attr 1=4 {at}"));
     let numbers = |count: usize| (0..count).map(number).collect::<Vec<_>>();
     let in_turn = |at: usize| term(["@attr 1=4 war", "@attr 1=1016 @attr 5=1 wa"][at % 2]);
-    // A query may have at most 1 MiB, so these texts are a little shorter.
+    // A query may be at most 1 MiB long, so these texts are a little shorter.
     let megabyte = "x".repeat((1 << 20) - 100);
     let words = "war ".repeat((1 << 18) - 100);
     let queries = [

@@ -63,7 +63,7 @@ fn a_killed_load_continues_where_it_was() {
         0,
         &["0 records loaded", "notes all of this as done"],
     );
-    // The state file does not apply to another index, even if it has the same name.
+    // The state file does not apply to a different index, even if that index has the same name.
     let (name, _) = home.state();
     cluster.ask("DELETE", &format!("/{name}"), "");
     assert_ran(

@@ -220,7 +220,7 @@ fn audit_r_l1_an_alias_for_changes_of_another_index_is_refused() {
         assert_ran(&home.run(&["--check"]), 0, &[]);
         assert_ran(&home.run(&["load", "all.mrc"]), 0, &["20 records loaded"]);
     }
-    // The alias through which a reload would fill its new index already points to another index.
+    // The alias through which a reload would fill its new index already points to a different index.
     let home = Home::new(cluster, "astray");
     home.set("answer-time = 3");
     home.write("all.mrc", "war", 1..=20);

@@ -105,8 +105,8 @@ fn an_alias_moves_under_result_sets() {
     check(&printed, &expected);
 }
 
-/// Fields are missing because the alias was moved to a collection with another schema. One search is refused, and the next one
-/// reports the reason.
+/// Fields are missing because the alias was moved to a collection with a different schema. One search is refused, and the next
+/// one reports the reason.
 #[tokio::test(flavor = "multi_thread")]
 async fn fields_that_are_gone_are_refused() {
     let Some(nodes) = SolrNodes::shared() else {

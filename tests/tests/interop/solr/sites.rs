@@ -58,7 +58,7 @@ fn an_index_of_a_site_is_searched_scanned_and_counted() {
     );
 }
 
-/// Returns the text of the built-in map with other lines for titles.
+/// Returns the text of the built-in map with these lines added to its index of titles.
 fn with_titles(map: &str, lines: &str) -> String {
     let title = "masks = [\"title_full_unstemmed\"]\n";
     assert!(map.contains(title));

@@ -196,7 +196,7 @@ async fn hostile_terms_are_text() {
                 }
             }
         }
-        // None of the records has these keys, identifiers and masked words.
+        // None of the records contains the text as a key, an identifier or a masked word.
         for attributes in [
             "1=12",
             "1=7",

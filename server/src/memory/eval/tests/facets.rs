@@ -112,7 +112,7 @@ fn terms_are_counted_over_the_hits() {
 fn whole_entries_are_shown_as_printed_up_to_a_length() {
     let (short, long) = (128, 129);
     let records = [short, long].map(|letters| {
-        // Each letter `Ä` takes two octets.
+        // Each letter `Ä` takes two octets, so the lengths are 256 octets, which is the limit, and 258 octets.
         let mut record = record("id", "A title");
         let publisher = "Ä".repeat(letters);
         let place = Field::data(b"260", "  ", [("b", publisher.as_str())]);

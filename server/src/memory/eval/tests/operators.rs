@@ -30,7 +30,8 @@ fn and_or_not() {
 
 #[test]
 fn proximity() {
-    // @prox exclusion distance ordered relation known unit; relations 1 to 6 are < <= = >= > <>.
+    // The arguments of @prox are exclusion, distance, ordered, relation, known (`k`) and unit. Relations 1 to 6 are < <= = >= >
+    // <>.
     Catalogue::small().check(&[
         ("@prox 0 1 1 2 k 2 @attr 1=4 and @attr 1=4 peace", "a"),
         ("@prox 0 1 1 2 k 2 @attr 1=4 peace @attr 1=4 and", ""),
@@ -82,7 +83,8 @@ fn check_answer(records: &[MarcRecord], query: &str, expected: Result<&str, &str
 
 #[test]
 fn pairs_in_proximity_are_limited() {
-    // Each `a` pairs with each of the 1,024 `b`, but an `a` that is the first word pairs only with the first `b`.
+    // Normally, each `a` pairs with each of the 1,024 `b`s. An `a` that is the first word is so far from the others that it pairs
+    // only with the first `b`.
     let pairs = |docid, first, count| {
         let others = [("x", 2046 - count), ("a", count), ("b", 1024), ("c", 1)];
         titled(docid, &[&[(first, 1)], &others[..]].concat())

@@ -1,4 +1,4 @@
-//! Tests of random queries on random records, compared with a scan of the records.
+//! Tests that random queries on random records find the same records as a scan of all records.
 
 use proptest::prelude::*;
 use z3950_asn1::apdu::{

@@ -100,7 +100,7 @@ fn introduced_to(target: &Arc<Target>, credentials: Option<IdAuthentication>) ->
     )
 }
 
-/// Opens a session in which the client must authenticate; the options in effect are these and Search.
+/// Opens a session in which the client must authenticate, and in which these options and Search are in effect.
 fn asked(options: Options) -> Session {
     let access = Access {
         users: users(),

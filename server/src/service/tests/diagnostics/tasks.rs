@@ -97,7 +97,7 @@ pub(super) const ROWS: &[Row] = &[
         sent(at_once)
     }),
     (401, || {
-        // yaz-ztest refuses updates of the first version with this condition.
+        // yaz-ztest refuses an Update that uses version 1 of the service, with condition 401.
         let mut request = update(Action::RECORD_INSERT, &["n"]);
         request.package_type = oid::DATABASE_UPDATE_1;
         if let Some(external) = &mut request.task_specific_parameters {

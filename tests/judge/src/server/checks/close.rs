@@ -1,4 +1,4 @@
-//! Close: the end of a session that the client initiates, with and without a message (Z39.50-2003 §3.2.11.1).
+//! Checks of Close: the client ends the session, with and without a message (Z39.50-2003 §3.2.11.1).
 
 use z3950_asn1::apdu::{Apdu, Close, CloseReason, ProtocolVersion};
 use z3950_asn1::oid::Oid;

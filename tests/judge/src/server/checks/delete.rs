@@ -1,4 +1,4 @@
-//! Delete: result sets by name, and all result sets (Z39.50-2003 §3.2.4.1).
+//! Checks of Delete, which deletes result sets by name, or all of them (Z39.50-2003 §3.2.4.1).
 
 use z3950_asn1::apdu::{
     DeleteFunction, DeleteResultSetRequest, DeleteResultSetResponse, DeleteSetStatus, Options,

@@ -1,4 +1,4 @@
-//! Element sets: full and brief records, and names that do not exist (Z39.50-2003 §3.6.2).
+//! Checks of element sets: requests for full and brief records, and for element sets that do not exist (Z39.50-2003 §3.6.2).
 
 use z3950_asn1::apdu::{
     DatabaseName, DatabaseSpecificElementSet, ElementSetNames, PresentResponse, RecordComposition,

@@ -1,4 +1,4 @@
-//! Explain: compares the server's description of itself with its behaviour (Z39.50-2003 §3.2.10).
+//! Checks of Explain, which compare the server's description of itself with its behaviour (Z39.50-2003 §3.2.10).
 
 use z3950_asn1::apdu::{Options, SearchResponse};
 use z3950_asn1::oid::EXPLAIN;

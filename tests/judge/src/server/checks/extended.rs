@@ -1,4 +1,4 @@
-//! Extended services: requests that a server has to refuse, without changing anything (Z39.50-2003 §3.2.9.1).
+//! Checks of extended services: requests that a server has to refuse without changing anything (Z39.50-2003 §3.2.9.1).
 
 use z3950_asn1::apdu::{
     DiagRec, ExtendedServicesFunction, ExtendedServicesRequest, ExtendedServicesResponse, External,

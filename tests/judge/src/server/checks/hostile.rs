@@ -1,5 +1,6 @@
-//! Octets that the standard forbids. A server may send Close or end the connection, but must neither perform such requests nor
-//! stop serving other clients (Z39.50-2003 §4.2; X.690). Undefined values of closeReason are checked in another module.
+//! Checks with octets that the standard forbids. A server may send Close or end the connection, but must neither perform such
+//! requests nor stop serving other clients (Z39.50-2003 §4.2; X.690). Undefined values of closeReason are checked in another
+//! module.
 
 use z3950_asn1::apdu::{Apdu, InitializeRequest, Operator, RpnQuery, RpnStructure, SearchRequest};
 use z3950_asn1::codec::frame::{Header, Length};

@@ -1,4 +1,4 @@
-//! Init: versions, credentials and other values that a client may put into the request (Z39.50-2003 §3.2.1).
+//! Checks of the versions, credentials and other values that a client may put into Init (Z39.50-2003 §3.2.1).
 
 use z3950_asn1::apdu::{
     Apdu, ExtendedServicesRequest, External, IdAuthentication, IdPass, Information,
@@ -152,7 +152,7 @@ async fn rejected_versions(trial: &mut Trial, bits: &[u8]) -> Checked {
     let mut init = trial.base_init();
     init.protocol_version = ProtocolVersion(Bits::of(bits));
     match trial.ask_or_end(init).await? {
-        // A server that ends the connection also rejects the version.
+        // A server may also reject the version by ending the connection.
         None => Ok(()),
         Some(response) => want(
             !response.result,

@@ -1,4 +1,4 @@
-//! Values agreed on at Init: options, sizes, character sets (Z39.50-2003 §3.2.1.1.3, §3.2.1.1.4, §4.3).
+//! Checks of the options, sizes and character sets that are agreed on at Init (Z39.50-2003 §3.2.1.1.3, §3.2.1.1.4, §4.3).
 
 use z3950_asn1::apdu::{InitializeResponse, Options, OtherInformation, ProtocolVersion};
 use z3950_asn1::format::charset_negotiation::{CharSetandLanguageNegotiation, OriginProposal};

@@ -1,5 +1,5 @@
-//! Operations, which are serial unless concurrent operations were granted (Z39.50-2003 §3.4, §3.5), and services that were not
-//! granted (§3.2.1.1.3).
+//! Checks of operations, which are serial unless concurrent operations were granted (Z39.50-2003 §3.4, §3.5), and of services
+//! that were not granted (§3.2.1.1.3).
 
 use std::collections::HashSet;
 

@@ -1,4 +1,5 @@
-//! Records in the answer to a search: the bounds of small, medium and large sets (Z39.50-2003 §3.2.2.1.4 to 3.2.2.1.7).
+//! Checks of the records in the answer to a search, which depend on the bounds of small, medium and large sets (Z39.50-2003
+//! §3.2.2.1.4 to 3.2.2.1.7).
 
 use z3950_asn1::apdu::{ElementSetNames, PresentStatus, SearchRequest, SearchResponse};
 use z3950_asn1::oid::Oid;

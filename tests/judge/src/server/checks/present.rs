@@ -1,4 +1,4 @@
-//! Present: positions and numbers of records (Z39.50-2003 §3.2.3.1).
+//! Checks of the positions and the number of the records that a Present requests (Z39.50-2003 §3.2.3.1).
 
 use z3950_asn1::apdu::{PresentRequest, PresentResponse, PresentStatus, Range, Record};
 

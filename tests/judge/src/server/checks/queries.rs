@@ -1,4 +1,4 @@
-//! Queries: types, operators, operands and attributes (Z39.50-2003 §3.7, Appendix ATR, Bib-1).
+//! Checks of queries: their types, operators, operands and attributes (Z39.50-2003 §3.7, Appendix ATR, Bib-1).
 
 use z3950_asn1::apdu::{
     AttributeElement, AttributeValue, ComplexAttribute, External, KnownProximityUnit, Operand,

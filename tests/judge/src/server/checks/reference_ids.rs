@@ -1,4 +1,5 @@
-//! referenceId: an answer must have the referenceId of its request, regardless of the octets in it (Z39.50-2003 §3.4).
+//! Checks of the referenceId: an answer must have the referenceId of its request, whatever octets it consists of (Z39.50-2003
+//! §3.4).
 
 use z3950_asn1::apdu::{
     Apdu, DeleteFunction, DeleteResultSetRequest, Options, ReferenceId, ResourceReportRequest,

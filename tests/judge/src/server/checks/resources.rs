@@ -1,4 +1,4 @@
-//! Resource reports and triggers (Z39.50-2003 §3.2.6).
+//! Checks of resource reports and triggers (Z39.50-2003 §3.2.6).
 
 use z3950_asn1::apdu::{
     Options, RequestedAction, ResourceReportRequest, ResourceReportResponse, ResourceReportStatus,
@@ -91,8 +91,8 @@ async fn unknown_format(trial: &mut Trial) -> Checked {
     reported(trial, request).await.map(drop)
 }
 
-/// Sends a TriggerResourceControl, which has no response, and sends a search after a pause. Some servers need the pause: if two
-/// requests arrive together, they do not read the second one until further octets arrive.
+/// Sends a TriggerResourceControl, which has no response, and sends a search after a pause. Some servers need the pause, because
+/// when two requests arrive together, they read the second one only after further octets have arrived.
 async fn triggered(trial: &mut Trial, trigger: TriggerResourceControlRequest) -> Checked {
     trial.session().await?;
     trial.needs(Options::TRIGGER_RESOURCE_CONTROL)?;

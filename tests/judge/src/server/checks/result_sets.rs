@@ -1,4 +1,4 @@
-//! Result sets: their names, how they are replaced, and how long they exist (Z39.50-2003 §3.1.6, §3.2.2.1.3).
+//! Checks of result sets: their names, how they are replaced, and how long they exist (Z39.50-2003 §3.1.6, §3.2.2.1.3).
 
 use z3950_asn1::apdu::{Options, PresentRequest, PresentResponse, ResultSetStatus, SearchResponse};
 

@@ -1,4 +1,4 @@
-//! Scan: lists of terms, and the position of the start term in them (Z39.50-2003 §3.2.8.1).
+//! Checks of the lists of terms that Scan returns, and of the position of the start term in them (Z39.50-2003 §3.2.8.1).
 
 use z3950_asn1::apdu::{
     AttributeElement, AttributesPlusTerm, Entry, Operand, Options, RpnQuery, RpnStructure,

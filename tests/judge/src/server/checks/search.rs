@@ -1,4 +1,4 @@
-//! Search: its answer, its databases and its failures (Z39.50-2003 §3.2.2).
+//! Checks of Search: its answer, the databases that it names, and searches that fail (Z39.50-2003 §3.2.2).
 
 use z3950_asn1::apdu::{DatabaseName, PresentStatus, ResultSetStatus, SearchResponse};
 

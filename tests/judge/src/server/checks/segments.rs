@@ -1,4 +1,4 @@
-//! Message sizes and segmentation (Z39.50-2003 §3.3).
+//! Checks of message sizes and segmentation (Z39.50-2003 §3.3).
 
 use z3950_asn1::apdu::{
     Apdu, FragmentSyntax, NamePlusRecord, Options, PresentRequest, PresentResponse, PresentStatus,

@@ -1,4 +1,4 @@
-//! Sort: keys, result sets, and the effects of a failed sort (Z39.50-2003 §3.2.7.1).
+//! Checks of Sort: its keys, its result sets, and the effects of a failed sort (Z39.50-2003 §3.2.7.1).
 
 use z3950_asn1::apdu::{
     AttributeElement, CaseSensitivity, MissingValueAction, Options, Record, SortKeySpec,

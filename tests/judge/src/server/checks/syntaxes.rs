@@ -1,4 +1,4 @@
-//! Record syntaxes: records are returned in the requested syntax, and are well-formed (Z39.50-2003 §3.2.3.1.5, Appendix REC).
+//! Checks that records are returned in the requested syntax, and are well-formed (Z39.50-2003 §3.2.3.1.5, Appendix REC).
 
 use z3950_asn1::apdu::{
     CompSpec, ElementSpec, External, ExternalEncoding, PresentResponse, RecordComposition,

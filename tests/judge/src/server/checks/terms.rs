@@ -1,4 +1,4 @@
-//! Terms of a query, of all types and with unusual octets (Z39.50-2003 §3.7, §4.1 `Term`).
+//! Checks of query terms of all types, and of terms with unusual octets (Z39.50-2003 §3.7, §4.1 `Term`).
 
 use z3950_asn1::apdu::{
     AttributesPlusTerm, External, IntUnit, Operand, RpnQuery, RpnStructure, SearchResponse, Term,

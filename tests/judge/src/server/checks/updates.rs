@@ -1,5 +1,5 @@
-//! Database Update: stores, finds and deletes a test record (Z39.50-2003 §3.2.9.1.5). These checks only run in a database that
-//! the user has named for this purpose.
+//! Checks of Database Update, which store, find and delete a test record (Z39.50-2003 §3.2.9.1.5). They run only in a database
+//! that the user has named for this purpose.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

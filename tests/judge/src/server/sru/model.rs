@@ -133,7 +133,7 @@ fn model(version: Version, name: &str) -> Option<&'static str> {
 }
 
 /// Finds the first element below a node whose children are misplaced, missing or repeated. Returns its expected and its actual
-/// children, or `None` if there is no such element. If `only` is given, only elements with this name are checked.
+/// children, or `None` if there is no such element. If `only` is not `None`, only elements with this name are checked.
 pub(super) fn order_fault(
     version: Version,
     node: &XmlNode,

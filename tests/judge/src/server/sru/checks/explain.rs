@@ -1,4 +1,4 @@
-//! Explain: compares the server's description of itself with its behaviour (ZeeRex 2.0).
+//! Checks of explain, which compare the server's description of itself with its behaviour (ZeeRex 2.0).
 
 use z3950_asn1::sru::zeerex::ZeeRex;
 use z3950_asn1::sru::{ExplainResponse, Version};

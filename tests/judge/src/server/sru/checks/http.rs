@@ -1,5 +1,5 @@
-//! The transport of requests and answers: methods, status codes, media types, character sets and connections (RFC 9110, RFC
-//! 9112), and SOAP.
+//! Checks of the transport of requests and answers: methods, status codes, media types, character sets and connections (RFC 9110,
+//! RFC 9112), and SOAP.
 
 use hyper::Method;
 use hyper::header::CONTENT_ENCODING;

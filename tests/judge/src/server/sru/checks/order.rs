@@ -1,4 +1,4 @@
-//! The form of answers: names, order and namespaces of elements, and the values that the schemas allow.
+//! Checks of the form of answers: the names, order and namespaces of elements, and the values that the schemas allow.
 
 use z3950_asn1::sru::{DIAGNOSTIC_SET, Version};
 

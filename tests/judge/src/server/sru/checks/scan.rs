@@ -112,7 +112,7 @@ async fn terms(trial: &mut SruTrial, version: Version, least: usize) -> Checked<
     }
 }
 
-/// Returns a scan clause for the same index that starts with another term.
+/// Returns a scan clause for the index of the usual scan, but with this start term.
 fn from(trial: &SruTrial, term: &str) -> Checked<String> {
     let clause = trial.offer.scan_clause.as_deref().unwrap_or_default();
     let (index, _) = clause
