@@ -1,4 +1,4 @@
-//! A server for tests: on a free loopback port, in its own thread, with a transcript of its sessions.
+//! A server for tests, which listens on a free loopback port, runs in its own thread, and keeps a transcript of its sessions.
 //!
 //! ```
 //! use z3950_server::fault::{Fault, When};

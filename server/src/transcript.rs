@@ -1,4 +1,5 @@
-//! Recorded conversations: the APDUs of sessions as values for tests, as lines of JSON for other programs, and for replay.
+//! Recorded conversations: the APDUs of sessions, as values for tests, as lines of JSON for other programs, and in a form that
+//! can be replayed.
 //!
 //! A line of JSON is an object with `time` (RFC 3339, UTC), `session` (from 1), `direction` (`received` or `sent`), `apdu` (the
 //! standard's name for the APDU, or `malformed`), `octets` (hexadecimal) and `value` (the contents by the standard's names;

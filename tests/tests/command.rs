@@ -1,4 +1,5 @@
-//! Tests of the programs `z3950` and `z3950d` as users run them: arguments and input, output and exit code.
+//! Tests of the programs `z3950` and `z3950d` as users run them: for given arguments and input, the output and the exit code are
+//! checked.
 
 mod audit_urls;
 mod batch;

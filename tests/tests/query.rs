@@ -1,4 +1,5 @@
-//! Tests of the query languages: tables of queries with their RPN, compared with YAZ's interpretation of the same queries.
+//! Tests of the query languages with tables of queries and their RPN, which are compared with YAZ's interpretation of the same
+//! queries.
 
 mod between;
 mod ccl;

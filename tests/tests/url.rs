@@ -1,6 +1,6 @@
-//! Tests of URLs, from text to value and back: the tables in `fixtures/urls`, followed by properties and mutations. This file
-//! tests RFC 2056; the submodules test every scheme. The IDs of rows are those of `tests/CONFORMANCE.md`. Offsets count octets
-//! from 0.
+//! Tests of URLs, from text to value and back, first with the tables in `fixtures/urls`, and then with properties and mutations.
+//! This file tests RFC 2056; the submodules test every scheme. The IDs of rows are those of `tests/CONFORMANCE.md`. Offsets count
+//! octets from 0.
 
 mod audit;
 mod described;

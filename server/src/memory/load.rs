@@ -40,7 +40,7 @@ pub struct Progress {
 pub struct FileNotes {
     /// The path of the file.
     pub path: PathBuf,
-    /// The first notes, in the order of the file; at most [`MAX_NOTES`].
+    /// At most [`MAX_NOTES`] notes, which are the first ones in the order of the file.
     pub notes: Vec<Note>,
     /// The number of notes beyond [`MAX_NOTES`].
     pub more: usize,

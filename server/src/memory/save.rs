@@ -154,7 +154,8 @@ impl SavedFiles {
         file.is_some_and(|file| file.octets >= file.due && !file.is_drafting)
     }
 
-    /// Raises the size at which the journal of a database is folded by the configured limit, because folding has failed.
+    /// Raises the size at which the journal of a database is folded, because folding has failed. It is raised by the configured
+    /// limit.
     pub(super) fn postpone(&mut self, number: u16) {
         if let Some(file) = self.0.get_mut(&number) {
             file.due = file.octets + file.most;

@@ -12,7 +12,7 @@ use super::words::words;
 pub struct TermOrder(Kind);
 
 impl TermOrder {
-    /// Returns the order for the index of a scan; for an index that is not in Bib-1, the order of text.
+    /// Returns the order for the index of a scan. If the index is not in Bib-1, this is the order of text.
     pub fn of(start: &AttributesPlusTerm) -> Self {
         let mut attributes = start.attributes.iter();
         let field = attributes.find(|attribute| attribute.attribute_type == USE);

@@ -1,4 +1,5 @@
-//! Tests of a relay between clients and servers over real sockets: a test server, and handwritten servers.
+//! Tests of a relay between clients and servers over real sockets. The server is a test server, or its answers are written by
+//! hand in the test.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};

@@ -233,7 +233,7 @@ fn parameters(request: &ExtendedServicesRequest) -> Result<TaskParameters, Diagn
     })
 }
 
-/// Changes those of a task's contents, permissions and description for which the request gives new values.
+/// Replaces the contents, permissions and description of a task, if the request gives new values for them.
 fn modify(
     operation: &Operation,
     request: &ExtendedServicesRequest,

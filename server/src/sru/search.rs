@@ -300,7 +300,7 @@ fn search_request(
 /// The result set of a request, with the information that the server returned about it.
 struct FoundSet {
     total: u64,
-    /// The last part of `resultCountPrecision`.
+    /// The last part of the value of `resultCountPrecision`, after [`PRECISION`].
     precision: &'static str,
     facets: Vec<SruFacet>,
     /// The sources of the records; empty if they have a single source.

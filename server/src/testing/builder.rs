@@ -125,8 +125,8 @@ impl TestServerBuilder {
         self
     }
 
-    /// Replays recorded conversations instead of searching databases: a request gets the answer to the same recorded request, a
-    /// Present the recorded records, and any other request a diagnostic. See also [`TestServer::not_recorded`].
+    /// Replays recorded conversations instead of searching databases: a request that was recorded gets the recorded answer, a
+    /// Present gets the recorded records, and any other request gets a diagnostic. See also [`TestServer::not_recorded`].
     pub fn replay(mut self, replay: impl Into<Replay>) -> Self {
         self.replayed = Some(replay.into());
         self

@@ -1,4 +1,5 @@
-//! The lines of a transcript: their contents, a reader for files of any size, and the octets of an APDU when a replay needs them.
+//! The lines of a transcript: parses their contents, reads files of any size line by line, and reads the octets of an APDU when a
+//! replay needs them.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};

@@ -1,6 +1,6 @@
-//! Compares the client with zoomsh and the ZOOM C API on the same records and servers, in one run: time, CPU and memory.
-//! Prints figures and ratios, and asserts nothing. `Z3950_BENCH=quick` runs a single round. Words after `--` select parts of
-//! the benchmark.
+//! Compares the elapsed time, CPU time and memory of the client with those of zoomsh and the ZOOM C API, on the same records and
+//! servers in one run. Prints figures and ratios without asserting anything. `Z3950_BENCH=quick` runs a single round. Words after
+//! `--` select parts of the benchmark.
 //!
 //! Needs `../shared/bench` and `../shared/data/marc`, a C compiler with libyaz, python3, taskset and YAZ; it reports what is
 //! missing. Clients share a core with the server.

@@ -26,8 +26,9 @@ pub(crate) fn options(cluster: &Cluster, index: &str) -> ClusterOptions {
     ClusterOptions::new("books", addresses.collect())
 }
 
-/// The number of requests in flight, and the number of octets of each request; both are the same as in a load by `z3950d`.
+/// The number of requests in flight, which is the same as in a load by `z3950d`.
 const IN_FLIGHT: usize = 4;
+/// The number of octets of each request, which is the same as in a load by `z3950d`.
 const BODY_OCTETS: usize = 5 << 20;
 /// The number of requests on each connection in a round.
 const ROUND: usize = 5;

@@ -1,6 +1,6 @@
-//! Compares z3950d with YAZ's and Zebra's servers, using the same records and the same load in one run: throughput, latency,
-//! loading time and memory. Prints figures and ratios without asserting anything. `Z3950_BENCH=quick` runs one round with smaller
-//! files.
+//! Compares the throughput, latency, loading time and memory of z3950d with those of YAZ's and Zebra's servers, using the same
+//! records and the same load in one run. Prints figures and ratios without asserting anything. `Z3950_BENCH=quick` runs one round
+//! with smaller files.
 //!
 //! Needs `../shared/bench` and `../shared/data/marc`, a C compiler with libyaz, python3, taskset, YAZ and Zebra, and reports
 //! which of these are missing. The server and the load generator are each pinned to one core.

@@ -239,8 +239,8 @@ fn tag(field: &Field) -> (String, bool) {
     }
 }
 
-/// Returns the title of a field without its initial article. A value that is not the title, which is the first part of its field,
-/// is returned unchanged.
+/// Returns the title of a field without its initial article. The title is the first part of its field; any other value is
+/// returned unchanged.
 fn without_article(field: &Field, text: &str) -> String {
     let is_title = field
         .text("a")

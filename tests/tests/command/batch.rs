@@ -1,4 +1,4 @@
-//! Tests of batches: `--input`, `--jobs`, `--output`, `--report`, `--resume`.
+//! Tests of batches, and of their options `--input`, `--jobs`, `--output`, `--report` and `--resume`.
 
 mod broken;
 mod cut;

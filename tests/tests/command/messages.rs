@@ -1,5 +1,5 @@
-//! Tests of messages: counts are printed instead of long lists, names are printed with numbers, and positions of errors are
-//! counted in characters from 1.
+//! Tests of messages: counts are printed instead of long lists, names are printed together with their numbers, and positions of
+//! errors are counted in characters from 1.
 
 use std::fs;
 use std::path::Path;

@@ -165,8 +165,8 @@ fn r_f10_an_option_of_a_name_is_the_same_in_all_commands() {
     }
 }
 
-/// A command, or an empty string for all commands that have the option; the option; and an alias of the option, with a value if
-/// it takes one.
+/// Each row has the name of a command (or an empty string for all commands that have the option), the name of the option, and an
+/// alias of the option, with a value if it takes one.
 const OTHER_NAMES: [(&str, &str, &str); 23] = [
     ("", "format", "-f=json"),
     ("", "output", "-o=x"),

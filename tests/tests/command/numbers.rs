@@ -1,4 +1,5 @@
-//! Tests of standard numbers: records without the requested number, cancelled numbers, and the index of all numbers.
+//! Tests of lookups by standard number: records without the requested number, cancelled numbers, and the index of all kinds of
+//! numbers.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Tests of `z3950 search` and `z3950 scan`: targets, records, and searches of several servers at once.
+//! Tests of `z3950 search` and `z3950 scan`: their targets, the records that they print, and searches of several servers at once.
 
 mod queries;
 mod requests;

@@ -1,4 +1,4 @@
-//! Tests of records as tables: the columns of tables that are written, and inputs read from columns of tables.
+//! Tests of tables: the columns of tables in which records are written, and inputs that are read from the columns of tables.
 
 use std::fs;
 use std::path::Path;

@@ -434,7 +434,7 @@ fn audit_r_b10_a_profile_is_added_with_its_indexes() {
             "{arguments:?}: {query}"
         );
     }
-    // An SRU server has names for its indexes.
+    // For an SRU server, an index is given by its name in CQL.
     let sru = format!("http://{place}");
     let ran = add("web", &[&sru, "--index", "isbn=bath.isbn"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");

@@ -1,5 +1,5 @@
-//! Tests of CCL: tables of queries with their RPN, the requests that YAZ sends for the same queries and bib files, queries that
-//! are printed and parsed again, and mutated queries.
+//! Tests of CCL with tables of queries and their RPN, with the requests that YAZ sends for the same queries and bib files, with
+//! queries that are printed and parsed again, and with mutated queries.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! Tests of CQL: a table of queries with their RPN, which is compared with YAZ's translation with the same properties, and
+//! Tests of CQL with a table of queries and their RPN, which is compared with YAZ's translation by the same properties, and with
 //! mutated queries.
 
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! Tests of PQF: a table of queries with their printed form, compared with YAZ's encoding of the same queries, and mutated
-//! queries.
+//! Tests of PQF with a table of queries and their printed form, which is compared with YAZ's encoding of the same queries, and
+//! with mutated queries.
 
 use z3950_asn1::apdu::Query;
 use z3950_asn1::codec::encode_value;

@@ -1,4 +1,4 @@
-//! Tests of URLs in text and in records: the table `extract.tsv`, followed by wrapping and mutated texts.
+//! Tests of URLs in text and in records, first with the table `extract.tsv`, and then with wrapped and mutated texts.
 
 use z3950::url::extract::{Extraction, extract, in_record, scan, wrap};
 use z3950::url::{Locator, Mode};
@@ -226,8 +226,8 @@ fn audit_b11_urls_of_records_are_whole() {
     check(utf8, b"Table: http://c.example/", &["http://c.example/"]);
 }
 
-/// Tests 20,000 mutated texts, times `Z3950_MUTATIONS`. The ranges that are found must be within the text, in order, and contain
-/// the URL.
+/// Tests 20,000 mutated texts; `Z3950_MUTATIONS=N` multiplies this number. The ranges that are found must be within the text, in
+/// order, and contain the URL.
 #[test]
 fn urls_found_in_mutated_texts_are_in_the_text() {
     let samples: Vec<Vec<u8>> = rows(EXTRACT).map(|[_, _, text, _]| octets(text)).collect();

@@ -1,4 +1,5 @@
-//! Tests of gopher URLs: the tables `gopher*.tsv`, then properties and 50,000 mutations, times `Z3950_MUTATIONS`.
+//! Tests of gopher URLs, first with the tables `gopher*.tsv`, and then with properties and 50,000 mutations. `Z3950_MUTATIONS=N`
+//! multiplies the number of mutations.
 
 use proptest::collection::vec;
 use proptest::option;
@@ -59,8 +60,8 @@ fn accepted(url: &GopherUrl) -> String {
     line + &format!(" wire={}", quoted(&url.request(PlusWire::Draft).into()))
 }
 
-/// G-2.2, A-28: as the type, strict mode accepts the types of the draft, and lenient mode accepts every character that a URL may
-/// contain. The type may be escaped or not.
+/// G-2.2, A-28: as the type of an item, strict mode accepts the types of the draft, and lenient mode accepts every character that
+/// a URL may contain. The type may be escaped or not.
 #[test]
 fn g_2_2_every_character_is_a_type_or_refused() {
     const LISTED: &[u8] = b"0123456789+IgT";

@@ -1,4 +1,5 @@
-//! Tests of URLs of every scheme, RFC 1738 §3: the tables `rfc1738*.tsv` and `rfc1630.tsv`, then URLs built from parts.
+//! Tests of URLs of every scheme (RFC 1738 §3), first with the tables `rfc1738*.tsv` and `rfc1630.tsv`, and then with URLs built
+//! from parts.
 
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};

@@ -42,7 +42,7 @@ fn any_octets_are_read_or_refused_within_the_text() {
     holds(20_000, vec(any::<u8>(), 0..60), |text| assert_sound(&text));
 }
 
-/// Tests 50,000 mutations of the URLs in the table, times `Z3950_MUTATIONS`.
+/// Tests 50,000 mutations of the URLs in the table; `Z3950_MUTATIONS=N` multiplies this number.
 #[test]
 fn mutated_urls_are_read_or_refused_within_the_text() {
     let factor = std::env::var("Z3950_MUTATIONS")

@@ -38,7 +38,7 @@ impl AccessPoint {
     }
 }
 
-/// The indexes of a backend; by default, one row for every Use value of Bib-1 that exists in MARC.
+/// The indexes of a backend. By default, there is a row for each access point of Bib-1 that exists in MARC.
 ///
 /// `docid` and `any` are always present. `docid` has no sources here; see [`crate::memory::DocidField`].
 #[derive(Clone, Debug, PartialEq, Eq)]

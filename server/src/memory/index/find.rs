@@ -117,7 +117,7 @@ pub enum Pattern {
     Contains(String),
     /// The terms that a mask matches completely.
     Masked {
-        /// The literal beginning of the mask, with which all matches begin; may be empty.
+        /// The literal beginning of the mask, with which all matches begin. It may be empty.
         prefix: String,
         /// The mask, with placeholders as characters.
         mask: String,
@@ -125,7 +125,7 @@ pub enum Pattern {
     /// The terms that a regular expression matches completely.
     #[cfg(feature = "regex")]
     Matches {
-        /// A string with which all matches begin; may be empty.
+        /// A string with which all matches begin. It may be empty.
         prefix: String,
         /// The expression, anchored on both sides.
         regex: regex::Regex,

@@ -143,9 +143,10 @@ struct Room {
 
 /// The bit that marks the first word of a subfield in the log.
 const BEGINS: u32 = 1 << 31;
-/// The numbers of the marks for the boundary between texts and for subfields. As strings, the marks sort before all words and do
-/// not occur in texts.
+/// The number of the mark for the boundary between texts. As strings, this mark and the next one sort before all words and do not
+/// occur in texts.
 const BOUNDARY_WORD: u32 = 0;
+/// The number of the mark for the beginning of a subfield.
 const MARK_WORD: u32 = 1;
 
 impl Classes {
@@ -199,7 +200,7 @@ impl Notes {
         self.docids.note(docid, 0, at(self.record, 0));
     }
 
-    /// Collects a text from the record; for the indexes `with_keys`, also as a complete entry.
+    /// Collects a text from the record. For the indexes `with_keys`, the text is also collected as a complete entry.
     pub(super) fn text(&mut self, indexes: IndexSet, with_keys: IndexSet, text: &str) {
         let start = self.log.len();
         self.cut.cut(text, &mut self.words, &mut self.log);

@@ -27,9 +27,9 @@ pub(in crate::memory) struct Segment {
     pub(in crate::memory) databases: Vec<(u16, Range<usize>)>,
     pub(super) docids: Lexicon,
     pub(super) fields: Arc<Fields>,
-    /// The indexes of texts; built from the records on first use if they were deferred.
+    /// The indexes of texts. If their construction was deferred, they are built from the records on first use.
     pub(super) texts: OnceLock<Texts>,
-    /// For each index, the first key of each record; computed when a result set is first sorted by the index.
+    /// For each index, the first key of each record. The keys are computed when a result set is first sorted by the index.
     pub(super) first_keys: Box<[OnceLock<Box<[FirstKey]>>]>,
 }
 

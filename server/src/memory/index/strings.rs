@@ -107,7 +107,7 @@ pub(super) struct Interner {
     ends: Vec<u32>,
     table: HashTable<Slot>,
     seed: u64,
-    /// The first octets of each string with its number, sorted; kept to reuse the memory.
+    /// The first octets of each string with its number, sorted. The vector is kept so that its memory can be reused.
     order: Vec<(u64, u32)>,
     /// For each number, the index of its string in the sorted strings.
     places: Vec<u32>,

@@ -275,7 +275,7 @@ fn a_reload_accepts_damage_that_is_already_served() {
     let (backend, _) = loaded.expect("records");
     for (file, is_taken) in [
         (&*first, true),
-        // These files have more damage or fewer records than are served.
+        // The next two files are more damaged, or have fewer records, than what is being served.
         (&[&*a, &*b, b"no record\x1d", cut].concat(), false),
         (&again, false),
         (&[&*a, &*a, &*b, cut].concat(), true),

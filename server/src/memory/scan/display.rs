@@ -49,7 +49,7 @@ pub(super) struct PrintedEntries<'a> {
     terms: Terms,
     id: IndexId,
     within: Option<&'a HitSet<'a>>,
-    /// The record that was read last, with its texts; kept because adjacent terms are often in the same record.
+    /// The record that was read last, with its texts. It is kept because adjacent terms are often in the same record.
     last: Option<(&'a Bytes, Vec<String>)>,
 }
 

@@ -1,4 +1,4 @@
-//! Tests of access control: challenges, credentials, and the request that waits for them.
+//! Tests of access control: the challenge, the credentials in the client's answer, and the request that waits for them.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Tests of optional parts of the answer to a Search: estimates, interruptions, term counts and facets; and of services that are
+//! Tests of optional parts of the answer to a Search (estimates, interruptions, term counts and facets), and of services that are
 //! not offered.
 
 use std::sync::Arc;

@@ -249,7 +249,7 @@ async fn identifiers(session: &mut SruSession, parameters: &str) -> Vec<String> 
 #[tokio::test]
 async fn records_without_the_sort_key_are_last_unless_the_key_says_otherwise() {
     let session = &mut session();
-    // Only some of these records have an ISBN.
+    // Only some of these records have an ISBN, so some records lack the sort key.
     for (key, is_first) in [
         ("isbn", true),
         ("isbn/sort.descending", true),

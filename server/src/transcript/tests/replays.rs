@@ -1,4 +1,5 @@
-//! Tests of replays: answers to requests that differ from the recorded ones, refusals, and reports.
+//! Tests of replays: answers to requests that differ from the recorded ones, refusals, and reports of requests that were not
+//! recorded.
 
 mod files;
 
@@ -114,7 +115,7 @@ fn result_sets_may_have_other_names() {
         assert_eq!(answer.result_count, hits);
     }
     assert_eq!(ask(&with_set(first.clone(), "b")).not_recorded, None);
-    // The names of the sets are as recorded, but the sets are the results of other searches.
+    // The names of the sets are as recorded, but the sets are the results of different searches, so the recording has no answer.
     assert!(ask(&with_set(first, "c")).not_recorded.is_some());
     let swapped = with_set(search("@not @set b @set a"), "d");
     assert!(ask(&swapped).not_recorded.is_some());

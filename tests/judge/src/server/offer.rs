@@ -29,9 +29,9 @@ pub enum MissingPrerequisite {
     Session,
     /// A database does not exist.
     Database,
-    /// The query from the user was refused.
+    /// The user's query was refused.
     Query,
-    /// The query from the user has no hits.
+    /// The user's query has no hits.
     Hits,
     /// The database for updates cannot be updated.
     Updates,

@@ -82,7 +82,7 @@ async fn a_record_that_cannot_be_read_is_a_diagnostic_in_its_place() {
         .iter()
         .map(|record| record.as_ref().ok().map(number))
         .collect();
-    // The ninth record is too long for ISO 2709.
+    // The ninth record cannot be returned because it is too long for ISO 2709.
     assert_eq!(
         shown,
         [

@@ -22,7 +22,7 @@ fn write_files(home: &Home<'_>, word: &str) {
     }
 }
 
-/// A gate that holds a load back at one of its requests with changes until the load is released.
+/// A gate that holds back one of a load's requests with changes, until the test releases the load.
 struct Pause {
     gate: Gate,
     reached: Receiver<()>,

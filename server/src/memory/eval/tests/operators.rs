@@ -30,8 +30,8 @@ fn and_or_not() {
 
 #[test]
 fn proximity() {
-    // The arguments of @prox are exclusion, distance, ordered, relation, known (`k`) and unit. Relations 1 to 6 are < <= = >= >
-    // <>.
+    // The arguments of @prox are exclusion, distance, ordered, relation, known (`k`) and unit.
+    // The relations 1 to 6 are < <= = >= > <>.
     Catalogue::small().check(&[
         ("@prox 0 1 1 2 k 2 @attr 1=4 and @attr 1=4 peace", "a"),
         ("@prox 0 1 1 2 k 2 @attr 1=4 peace @attr 1=4 and", ""),

@@ -81,7 +81,7 @@ async fn granted(trial: &mut Trial) -> Checked {
     trial.needs(Options::NAMED_RESULT_SETS)
 }
 
-/// Reads one answer for each request. Fails unless the referenceIds of the answers are those of the requests, each of them once.
+/// Reads one answer for each request. Fails unless the referenceId of each request occurs in exactly one answer.
 async fn answers(trial: &mut Trial, requests: &[Option<ReferenceId>]) -> Checked {
     let mut waiting: HashSet<Option<ReferenceId>> = requests.iter().cloned().collect();
     while !waiting.is_empty() {
