@@ -181,7 +181,7 @@ pub fn subfields(text: &str) -> impl Iterator<Item = &str> {
     text.split(SUBFIELD_MARK)
 }
 
-/// Calls a function with each folded word in the text; `buffer` is reused memory.
+/// Calls a function with each folded word in the text; `buffer` is a string whose memory is reused.
 pub fn each_word(text: &str, buffer: &mut String, emit: impl FnMut(&str)) {
     words::each_word(text, buffer, emit);
 }

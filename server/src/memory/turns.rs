@@ -191,7 +191,8 @@ mod tests {
     use super::*;
 
     /// Runs jobs in this number of places. A job is a letter, the number of its caller, the number of slices that it needs, and
-    /// the number of slices done before it arrives. Returns the letter of each slice, in order.
+    /// the number of slices done before it arrives. Returns the letters of the jobs to which the slices belonged, in the order of
+    /// the slices.
     fn order(places: usize, jobs: &[(char, usize, u64, usize)]) -> String {
         let callers: Vec<Caller> = (0..10).map(|_| Caller::new()).collect();
         let mut turns = Turns::new(places);

@@ -13,7 +13,7 @@ pub(super) fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// Calls a function with each word that [`words`] returns; `buffer` is reused memory.
+/// Calls a function with each word that [`words`] returns; `buffer` is a string whose memory is reused.
 pub(super) fn each_word(text: &str, buffer: &mut String, mut emit: impl FnMut(&str)) {
     let mut end = |word: &mut String| {
         if !word.is_empty() {

@@ -48,7 +48,7 @@ impl Outcome {
         }
     }
 
-    /// Returns the result of an update, which is complete unless it failed.
+    /// Returns the result of an update. The status of its task is `complete`, or `aborted` if the update failed.
     fn of_update(failure: Option<Diagnostic>, parameters: impl Into<TaskParameters>) -> Self {
         let status = match failure {
             None => TaskStatus::COMPLETE,

@@ -216,8 +216,8 @@ fn first_records_wanted(request: &SearchRequest) -> usize {
 /// The CCL qualifiers and the CQL indexes.
 static DIALECTS: LazyLock<Dialects> = LazyLock::new(Dialects::built_in);
 
-/// Returns the query as type-1 (Z39.50-2003 §3.7): type-1 and type-101 unchanged, CCL (type-2) and CQL (type-104,
-/// 1.2.840.10003.16.2) translated.
+/// Returns the query as type-1 (Z39.50-2003 §3.7): type-1 and type-101 are returned unchanged, and CCL (type-2) and CQL
+/// (type-104, 1.2.840.10003.16.2) are translated.
 ///
 /// # Errors
 /// Condition 107 for an unsupported query type, 108 for CCL or CQL that is too long or malformed.

@@ -20,8 +20,8 @@ use crate::{books, serve};
 /// The number of records fetched with a search.
 const FIRST: usize = 10;
 
-/// Measures searches through `z3950d`, and as requests to the engine; returns the path of these requests. Queries with other
-/// words are sent first, because engines are slow in their first minutes.
+/// Measures searches through `z3950d`, and the same searches as requests to the engine; returns the path of these requests.
+/// Queries with different words are sent first, because engines are slow in their first minutes.
 pub(crate) async fn measure(
     index: &Filled,
     folder: &Path,

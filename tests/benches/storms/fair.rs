@@ -188,7 +188,7 @@ fn or_chain() -> Vec<u8> {
     query(&format!("{operators} {}", terms.join(" ")))
 }
 
-/// Returns records whose titles have frequent words and words that are almost unique.
+/// Returns records whose titles contain frequent words and words that are almost unique.
 fn catalogue(records: usize) -> Vec<u8> {
     let mut random = Random::new("fair");
     let mut file = Vec::new();

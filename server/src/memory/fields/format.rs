@@ -19,7 +19,7 @@ pub(super) struct Format {
 /// The rules for the fields with a particular tag.
 #[derive(Clone, Debug)]
 pub(super) struct FieldRules {
-    /// The indexes that each subfield feeds unconditionally, indexed by the slot of the subfield's code.
+    /// The indexes that each subfield feeds unconditionally. The position in the array is the slot of the subfield's code.
     pub(super) codes: [IndexSet; SLOTS],
     /// The rules with conditions or positions.
     pub(super) others: Vec<Rule>,

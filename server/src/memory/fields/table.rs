@@ -51,7 +51,7 @@ pub enum AccessPointsError {
     /// The backend already has the maximum number of rows.
     #[error("{0} would be the 129th index; a backend has at most 128")]
     TooMany(String),
-    /// The row `docid` does not have the kind [`Kind::Octets`], or a different row has it.
+    /// The row `docid` does not have the kind [`Kind::Octets`], or a row other than `docid` has this kind.
     #[error("the index docid holds octets, and no other index does")]
     Docid,
 }

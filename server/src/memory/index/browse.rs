@@ -217,7 +217,7 @@ impl Index {
     /// records in which it occurs. The memory for the list is charged to `work`.
     ///
     /// # Errors
-    /// The work budget is exhausted, or needs too much memory.
+    /// The work budget is exhausted, or the work needs too much memory.
     pub(in crate::memory) fn tally(
         &self,
         terms: Terms,

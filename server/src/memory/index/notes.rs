@@ -93,7 +93,7 @@ impl Noted {
         self.postings.push(Posting { string, class, at });
     }
 
-    /// Builds the lexicon of the collected entries, and discards the entries. `places` is reused memory.
+    /// Builds the lexicon of the collected entries, and discards the entries. `places` is a buffer whose memory is reused.
     fn lexicon(
         &mut self,
         builder: &mut PostingsBuilder,

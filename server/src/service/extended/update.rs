@@ -150,7 +150,7 @@ fn check(backend: &dyn Backend, request: &EsRequest) -> Result<(), Diagnostic> {
 /// clients send arbitrary contents.
 fn wanted(action: UpdateAction, supplied: &SuppliedRecord) -> Result<UpdateRecord, Diagnostic> {
     if supplied.supplemental_id.is_some() {
-        // Records do not have versions, so the server cannot detect concurrent changes by them.
+        // Records do not have versions, so the server cannot use versions to detect concurrent changes.
         return Err(unsupported("supplementalId"));
     }
     let id = supplied.record_id.as_ref().map(|id| match id {

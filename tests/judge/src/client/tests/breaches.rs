@@ -1,4 +1,4 @@
-//! Conversations that break the rules, each of them one rule.
+//! Conversations with a client, each of which breaks one rule.
 
 use z3950_asn1::apdu::{
     AccessControlResponse, AttributeElement, CloseReason, DatabaseName, ExtendedServicesRequest,

@@ -296,7 +296,7 @@ impl SruTrial {
     }
 
     /// Sends arbitrary octets on a new connection. Returns what the server sends until it closes the connection or stops sending.
-    /// Fails if this reaches the limit `most`.
+    /// Fails if the server sends `most` octets or more.
     pub(super) async fn send_octets(&mut self, octets: &[u8], most: usize) -> Checked<Vec<u8>> {
         let (mut tap, log) = self.send_on_new(octets).await?;
         let limit = self.answer_limit();
