@@ -62,7 +62,7 @@ pub fn read_text(path: &Path, limit: u64) -> io::Result<String> {
 /// # Errors
 /// Errors from the file system, and [`ErrorKind::InvalidInput`] for anything other than a regular file.
 pub fn open_regular(path: &Path) -> io::Result<File> {
-    // The kind is checked before the file is opened, because opening a named pipe waits for a writer.
+    // The kind of file is checked before the file is opened, because opening a named pipe blocks until it has a writer.
     let kind = fs::metadata(path)?.file_type();
     if kind.is_file() {
         File::open(path)

@@ -168,7 +168,7 @@ impl Stamp {
 /// Fails if the signal handler cannot be installed.
 #[cfg(all(unix, feature = "size-limit"))]
 pub fn survive_size_limit() -> io::Result<()> {
-    // Any handler will do: if the signal does not end the process, the write fails with an error.
+    // Any handler will do: as long as the signal does not end the process, the write fails with an error instead.
     let ignored = std::sync::Arc::default();
     signal_hook::flag::register(signal_hook::consts::SIGXFSZ, ignored).map(drop)
 }

@@ -10,7 +10,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (number, title, author) = ("b158", "Emma & co. $a1", "Jane Austen");
     let subjects = ["Villages", "Großbritannien"];
 
-    // Values are stored unchanged; in a field that is passed as one line of text, `$` precedes each subfield code.
+    // A value that is passed separately is stored unchanged, even if it contains `$`. In a field that is passed as one
+    // line of text, `$` precedes each subfield code.
     let mut record = MarcRecord::builder()
         .leader("00000nam a2200000 i 4500")
         .control("001", number)

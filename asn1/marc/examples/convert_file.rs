@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut writer = RecordWriter::new(output, form.ok_or("an unknown form")?);
     for found in RecordReader::guessing(input, InputForm::Marc)? {
         let found = found?;
-        // A damaged record is skipped, and the other records are read.
+        // A damaged record is skipped, so that the records after it are still converted.
         let record = match found.record {
             Ok(record) => to_utf8(&record, &Options::default()).record,
             Err(reason) => {

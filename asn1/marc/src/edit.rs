@@ -405,7 +405,7 @@ mod tests {
                 "852,9XX",
                 "=001  b7\n=245  10$aEmma\n=852  \\\\$aMine\n=852  \\\\$aYours\n=949  \\\\$ax\n=CAT  \\\\$aX\n",
             ),
-            // Fields that the old record lacks are removed, except the control number.
+            // The local record has no CAT field, so the CAT field of the record is removed.
             (
                 "CAT,00X",
                 "=001  own\n=245  10$aEmma\n=852  1\\$aMain$xold$xolder\n=852  \\\\$xalone\n=901  \\\\$a1\n",

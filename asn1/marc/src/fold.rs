@@ -92,7 +92,7 @@ impl Words {
     /// Adds a space if the last word has ended, but not between ideographs.
     fn divide(&mut self, is_ideograph: bool) {
         let is_divided = std::mem::take(&mut self.is_divided);
-        // The voicing marks of kana are not letters, but belong to the word.
+        // The voicing marks of kana are not letters, but they belong to the word before them.
         let is_joined =
             |last| is_written_without_blanks(last) || matches!(last, '\u{3099}' | '\u{309a}');
         let follows_ideograph = is_ideograph && self.text.ends_with(is_joined);

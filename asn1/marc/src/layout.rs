@@ -14,7 +14,7 @@ pub(crate) fn of_exchange(record: &MarcRecord) -> Leader {
     if record.contradicts_code_length() || leader.code_length() == 1 {
         leader.0[11] = USUAL;
     }
-    // Position 23 may also be a blank, as in UNIMARC.
+    // Position 23 may also be a space, as in UNIMARC.
     if !matches!(leader.0, [.., b'4', b'5', b'0', b'0' | b' ']) {
         map(&mut leader);
     }
@@ -53,7 +53,7 @@ pub(crate) fn of_slim(record: &MarcRecord) -> Leader {
 /// the record, and a message for each field with such an indicator. Returns `None` if there is no such field.
 pub(crate) fn with_ascii_indicators(record: &MarcRecord) -> Option<(MarcRecord, Vec<String>)> {
     let is_odd = |field: &Field| {
-        // Nearly every field has two indicators in ASCII.
+        // Nearly every field has two ASCII indicators, so this quick check is usually enough.
         if let [first, second, SUBFIELD_DELIMITER, ..] = *field.body
             && (first | second).is_ascii()
         {

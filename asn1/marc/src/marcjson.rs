@@ -176,7 +176,7 @@ impl Reading<'_> {
                 }
             }
         }
-        // An array named `fields` does not show that JSON is a record, because other JSON may have one too.
+        // An array named `fields` alone does not show that the JSON is a record, because other JSON may have such an array too.
         if written.is_none() && fields.is_empty() {
             return Err(shape("leader", "a string of 24 octets"));
         }
@@ -281,7 +281,7 @@ impl Reading<'_> {
                     if !rest.is_empty() {
                         self.loss(shape(&path, "one character"))?;
                     }
-                    // Only the last indicators can be missing, so empty indicators before this one become blanks.
+                    // Only the last indicators can be missing, so empty indicators before this one become spaces.
                     body.put_bytes(b' ', std::mem::take(&mut empty));
                     body.put_slice(one);
                 }

@@ -99,7 +99,7 @@ pub fn from_lines(
     if !record.contradicts_code_length() {
         return Ok(record);
     }
-    // The leader states longer codes than the lines have.
+    // The leader states longer codes than the lines have, so the lines are read again with codes of one character.
     *remarks = before;
     remarks.note(|| "leader position 11 is not usable".to_owned());
     let mut record = read_lines(lines, first_line, Some(1), remarks)?;
@@ -261,7 +261,7 @@ fn read_field(line: &[u8], code_length: usize) -> Option<Field> {
     let mut body = BytesMut::with_capacity(content.len());
     let head_end = first.unwrap_or(content.len());
     let head = content.get(..head_end).unwrap_or_default();
-    // Text before the first subfield follows two indicators and a blank.
+    // Text before the first subfield follows two indicators and a space.
     match head.split_at_checked(USUAL_INDICATORS) {
         Some((indicators, [b' ', text @ ..]))
             if first.is_none_or(|first| first > MOST_INDICATORS) =>

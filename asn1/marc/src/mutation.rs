@@ -54,7 +54,8 @@ fn survives(octets: Bytes) {
                 .record;
             assert_eq!(again.fields, record.fields, "{}", piece.escape_ascii());
         }
-        // JSON is in UTF-8 and cannot contain separators.
+        // JSON is in UTF-8, so the record is converted first. JSON cannot contain separators, so fields with separators are
+        // not compared.
         let readable = to_utf8(&record, &Options::default()).record;
         let json = marcjson::to_json(&readable);
         let again = marcjson::from_json(&json).expect("written by us");

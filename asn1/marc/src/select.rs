@@ -104,7 +104,7 @@ impl FromStr for Place {
 /// Returns the part with this name.
 fn part(name: &str) -> Option<Part> {
     match content(name) {
-        // These columns describe the file or the copies, not the record.
+        // These columns describe the file or the copies, so they cannot be used to select records.
         Some(Content::OfCopies(_) | Content::Named("source" | "input" | "input_record")) => {
             return None;
         }

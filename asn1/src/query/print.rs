@@ -115,7 +115,7 @@ fn print_attributes(
             AttributeValue::Complex(complex) if !hidden && let Some(name) = only_name(complex) => {
                 print_named(f, attribute_type, name)?;
             }
-            // The parser refuses a blank after the equals sign, so this text cannot be mistaken for another query.
+            // The parser refuses a space after the equals sign, so this text cannot be mistaken for a different query.
             value => write!(f, "{attribute_type}= {} ", Quoted(&for_people(value)))?,
         }
     }

@@ -231,7 +231,7 @@ fn audit_a3_two_paths_to_one_file_share_its_lock() {
         assert!(matches!(error, Error::Busy { .. }), "{error}");
     }
     drop(first);
-    // A link stays a link, and the target of the link is written.
+    // Writing to a link keeps the link and writes the file that it points to.
     let mut whole = Whole::create(&folder.join("sub/soft.mrc"), Existing::Replace).expect("begins");
     whole.write_all(b"new").expect("written");
     whole.finish().expect("finished");
@@ -383,7 +383,8 @@ fn audit_a8_a_change_by_others_is_seen() {
     fs::write(&path, "longer").expect("written");
     let second = stamp();
     assert_ne!(first, second);
-    // Editors replace a file with a new file, here with one of the same length and age.
+    // Many editors replace a file instead of writing to it. On Unix, this is detected even if the new file has the same
+    // length and modification time.
     let modified = path.metadata().and_then(|data| data.modified());
     let new = folder.join("new");
     fs::write(&new, "LONGER").expect("written");
@@ -409,7 +410,7 @@ fn a_link_or_other_permissions_are_no_change() {
     assert_eq!(stamp(), first);
     fs::hard_link(&path, folder.join("link")).expect("linked");
     assert_eq!(stamp(), first);
-    // The file is moved away and put back.
+    // Moving the file away and back does not count as a change either.
     fs::rename(&path, folder.join("away")).expect("renamed");
     assert_eq!(stamp(), None);
     fs::rename(folder.join("away"), &path).expect("renamed");

@@ -117,7 +117,7 @@ pub(crate) fn unimarc_sets(record: &MarcRecord) -> Option<UnimarcSets> {
     if !date.iter().all(in_date) || data.len() < shortest {
         return None;
     }
-    // The name of a character set takes up two positions.
+    // Each character set is named by two octets, so a single octet names none.
     let named = data.get(position..).filter(|rest| rest.len() >= 2);
     let mut sets = *b"    ";
     for (set, octet) in sets.iter_mut().zip(named.unwrap_or_default()) {

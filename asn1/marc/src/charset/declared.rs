@@ -65,7 +65,7 @@ mod tests {
                 &[marc8, utf8],
                 Some("501 is in UTF-8, but the record is in MARC-8"),
             ),
-            // The octets are not valid in either set.
+            // The first value is not valid in MARC-8 either, so the record is not reported as MARC-8 with one field in UTF-8.
             (b' ', &[b"\xFF\xFF", utf8], None),
             (b' ', &[unimarc, b"Gr\xC9un"], None),
             (b' ', &[unimarc, utf8], Some("100 $a does not say so")),

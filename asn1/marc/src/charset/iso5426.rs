@@ -145,7 +145,7 @@ impl Repertoire for Iso5426Encoder {
         for mark in cluster.marks {
             self.put(*mark);
         }
-        // Drop the blank base that the decoder gave to marks at the end of the text.
+        // Leave out the no-break space that the decoder added as a base for marks at the end of the text.
         if cluster.base != BLANK_BASE {
             self.put(cluster.base);
         }

@@ -75,7 +75,7 @@ fn survives(charset: Charset, octets: &[u8]) {
     };
     let _ = charset.decode_with(octets, &options);
     let encoded = charset.encode_with(&text, Unencodable::Reference);
-    // Text that was decoded without a problem can be encoded, and is the same when it is decoded again.
+    // Text that was decoded without a problem must survive being encoded and decoded again, unless the encoder reports a problem.
     if problems.is_empty() && matches!(charset, Charset::Marc8 | Charset::Iso5426) {
         let again = charset.decode(&encoded.octets);
         let lossy = !encoded.problems.is_empty();

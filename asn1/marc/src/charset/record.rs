@@ -337,7 +337,7 @@ mod tests {
             ("y0frey50      ba", latin2, "y0frey        ba"),
             ("y0frey50      ba", Charset::Iso5426, "y0frey0103    ba"),
             ("y0frey50      ba", Charset::Utf8, "y0frey50      ba"),
-            // The next three records declare additional sets, and the last declares only blanks.
+            // The first three of these records declare additional sets; the fourth has only spaces in place of its sets.
             ("y0frey01030205ba", Charset::Utf8, "y0frey50      ba"),
             ("y0frey01030205ba", Charset::Iso5426, "y0frey0103    ba"),
             ("y0frey01030205ba", Charset::Latin1, "y0frey        ba"),
@@ -381,7 +381,7 @@ mod tests {
     fn audit_r_y1_correct_values_are_not_overwritten() {
         let title = Field::data(b"200", "1 ", [("a", "Littérature")]);
         for (kind, before, after) in [
-            // The data ends before or within the character sets.
+            // The data ends before or within the positions for character sets, and must not become longer.
             (b'a', "19840619a18741875", "19840619a18741875"),
             (b'a', "19840619d18741875km y0fr", "19840619d18741875km y0fr"),
             (
@@ -404,7 +404,8 @@ mod tests {
                 "19840619d18741875km y0frey0103",
                 "19840619d18741875km y0frey50  ",
             ),
-            // These octets do not name additional sets.
+            // After the first two sets, octets such as `----` do not name additional sets, so they are kept. Digits do, so
+            // they are removed.
             (
                 b'a',
                 "19840619d18741875km y0frey50  ----ba",

@@ -23,7 +23,7 @@ pub fn to_mods(record: &MarcRecord) -> String {
     if let Some(kind) = kind_of_resource(record.leader.octet(6)) {
         put(&mut text, &["typeOfResource"], kind);
     }
-    // All parts share one `originInfo` element, because they belong together.
+    // The publisher and the date share one `originInfo` element, because they describe the same publication.
     let parts = [("publisher", "publisher"), ("date", "dateIssued")];
     let mut origin = String::new();
     for (name, tag) in parts {

@@ -99,7 +99,7 @@ fn audit_r_a1_the_writer_decides_the_structure_of_the_leader() {
         let mut record = record("Noia 7 / B");
         record.leader = Leader::padded(leader.as_bytes());
         let stated = record.clone();
-        // The readers also correct the code length.
+        // Every reader corrects the code length, so it is corrected here too before the record is written.
         record.mend_code_length();
         for (input, form) in INPUTS {
             let found = read(&document(form, &record), input);
@@ -185,7 +185,7 @@ fn audit_r_a6_all_octets_in_all_positions_of_the_leader() {
                 assert_eq!(shown, format!("leader: {end}"));
             }
             let mut converted = converted.record;
-            // The readers also correct the code length.
+            // Every reader corrects the code length, so it is corrected here too before the record is written.
             converted.mend_code_length();
             for (input, form) in INPUTS {
                 let found = read(&document(form, &converted), input);
@@ -196,7 +196,7 @@ fn audit_r_a6_all_octets_in_all_positions_of_the_leader() {
                 assert!(leader.iter().all(|octet| matches!(octet, b' '..=b'~')));
                 written += 1;
             }
-            // This also holds if the record has not been converted before.
+            // In XML, the leader has 24 octets even if the record has not been converted first.
             for form in [Form::MarcXml, Form::MarcXchange] {
                 let document = String::from_utf8(document(form, &record)).expect("text");
                 let (_, leader) = document.split_once("<leader>").expect("a leader");
@@ -270,7 +270,7 @@ fn audit_r_a4_separators_in_text_are_not_structure() {
             let again = iso2709::parse(&octets.into()).expect("a record");
             assert_eq!(again.record.fields, found.fields);
         }
-        // The separators are in names, in indicators and in the leader.
+        // Separators in an indicator, a subfield code, a tag and the leader must not become structure either.
         let odd = [
             xml("A").replace("ind1='1'", &format!("ind1='{separator}'")),
             xml("A").replace("code='a'", &format!("code='{separator}'")),
@@ -361,7 +361,7 @@ fn audit_r_a4_every_control_character_is_read_or_reported() {
         if number < 0x80 {
             inputs.push((InputForm::Mrk, mrk(&format!("War{{x{number:02X}}}bPeace"))));
         }
-        // A line end also ends the field, so it cannot be part of the text.
+        // In these two forms, a line end also ends the field, so it cannot be part of the text.
         if !matches!(control, '\n' | '\r') {
             inputs.extend([(InputForm::Mrk, mrk(&raw)), (InputForm::Line, line(&raw))]);
         }

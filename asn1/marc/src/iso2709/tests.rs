@@ -441,7 +441,7 @@ fn audit_r_a8_numbers_without_room() {
     ] {
         let octets = unchecked(fields);
         check_unchecked(&octets, fields, is_long);
-        // Two of these unchecked records, one after the other.
+        // Two of these unchecked records in succession must be split correctly.
         let two = [&octets[..], &octets].concat();
         let all: Vec<Bytes> = split(two.into()).collect();
         assert_eq!(all.len(), 2);

@@ -176,7 +176,7 @@ fn shapes_that_would_read_as_something_else() {
             ),
         );
     }
-    // An empty indicator before another indicator is a blank.
+    // An empty indicator before another indicator becomes a space.
     let json = format!(
         "{{{LEADER},\"fields\":{}}}",
         data(r#""ind1":"","ind2":"4","subfields":[{"a":"A"}]"#)

@@ -376,7 +376,7 @@ impl Builder {
             (Some(meant), _) => self.text(meant, parent),
             (None, Ok(Some(character))) => self.text(character.encode_utf8(&mut [0; 4]), parent),
             _ => {
-                // The entity's text is missing from the record.
+                // The text that the entity stands for is missing from the record, so this is a loss.
                 let words = format!(
                     "entity {name} is none of the five of XML, which alone are read: it stays as it is"
                 );

@@ -194,7 +194,7 @@ mod tests {
             "{eacute}{Eacute}{ccedil}{Odblac}{sacute}{Zdot}{Uring}{aogon}",
             "éÉçŐśŻŮą",
         );
-        // These lines have several marks on one letter, letters that are not ASCII, and a blank.
+        // These lines have several marks on one letter, letters that are not ASCII, and the mnemonic for a space.
         check("{macr}{acute}o", "ṓ");
         check("紅{acute}e樓{uml}o夢", "紅é樓ö夢");
         check("{amp}{lt}{quot}{space}{verbar}", "&<\" |");

@@ -110,7 +110,7 @@ fn checked<'t>(
         let mut at = 0;
         while let Some((start, _)) = groups.get(at) {
             let mut next = at + 1;
-            // A number may contain blanks, so several groups may form one number.
+            // A number may contain spaces, so several groups may form one number.
             let most = groups.len().min(at + MAX_GROUPS);
             for end in (at + 1..=most).rev() {
                 let Some((_, stop)) = groups.get(end - 1) else {
@@ -174,7 +174,7 @@ fn runs(text: &str) -> impl Iterator<Item = &str> {
             if !continues_word {
                 return Some(run);
             }
-            // The run continues a word, so its first group is part of that word.
+            // The run continues a word, so its first group is part of that word and is skipped.
             if let Some((_, later)) = run.split_once(is_blank) {
                 return Some(later);
             }

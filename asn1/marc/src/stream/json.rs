@@ -23,7 +23,7 @@ impl JsonCutter {
         window: &mut Window<R>,
     ) -> io::Result<Option<RawRecord>> {
         loop {
-            // Between records, only blanks, commas and the brackets of an array are allowed.
+            // Between records, only white space, commas and the brackets of an array are allowed.
             let held = window.held();
             let filler = held.iter().take_while(|octet| is_filler(**octet)).count();
             let mut offset = window.offset();

@@ -31,8 +31,8 @@ impl XmlCutter {
             self.known = is_blank(window.held());
         }
         let mut from = 0;
-        // `inside` is true while a record is open, which begins at offset 0 of the window; `content` is true once it has MARC
-        // content.
+        // `inside` is true while a record is open; the record then begins at offset 0 of the window. `content` is true
+        // once the record has MARC content.
         let (mut inside, mut content) = (false, false);
         // The number of open elements within the record, in case it is a wrapper.
         let mut open = 0_usize;

@@ -102,7 +102,7 @@ fn said(operand: &Operand, bib: &Bib) -> Result<String, UnsupportedQuery> {
                     "CCL cannot write the term of {wanted}"
                 )));
             };
-            // The parser puts a truncation written with signs after the attributes of the qualifiers, so compare in that order.
+            // The parser puts a truncation that is written with symbols after the attributes of the qualifiers, so compare in that order.
             let mut attributes = operand.attributes.clone();
             attributes.sort_by_key(|attribute| attribute.attribute_type == TRUNCATION);
             let texts = texts(term, number(&attributes, TRUNCATION), bib);

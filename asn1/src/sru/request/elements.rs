@@ -51,7 +51,8 @@ impl Request {
             }
         }
         put_parameters(to, parameters);
-        // The schema for scan allows these elements only in other namespaces, which the request does not name.
+        // In SRU 2.0, the extra parameters of a search have been written above. The schema for a scan allows such
+        // elements only in foreign namespaces, and these parameters have no namespace.
         let is_scan = matches!(self.operation, SruOperation::Scan(_));
         if !(is_new && (is_search || is_scan)) {
             put_extra(to, &extra);

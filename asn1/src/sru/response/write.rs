@@ -45,7 +45,7 @@ impl Response {
             Self::Update(response) => response.record.as_slice(),
         };
         let records = records.iter().map(|record| {
-            // Escaping, mostly of `<` and `>`, adds about half to the length.
+            // Escaping, mostly of `<` and `>`, makes the data about half as long again.
             let data = match record.packing {
                 Packing::Xml => record.data.len(),
                 Packing::String => record.data.len() * 3 / 2,

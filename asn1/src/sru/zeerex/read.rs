@@ -204,7 +204,7 @@ fn map(xml: &mut XmlReader<'_>, maps: &mut Vec<ZeeRexMap>) -> Result<(), XmlErro
             }),
             "attr" => attributes.push(ZeeRexAttribute {
                 set: text_of(&start, "set"),
-                // The type is Use if the element does not state it.
+                // If the element does not state the attribute type, the type is Use (1).
                 attribute_type: text_of(&start, "type").trim().parse().unwrap_or(1),
                 value: xml.text()?,
             }),

@@ -139,7 +139,7 @@ impl Repertoire for Marc8Encoder {
         for mark in cluster.marks {
             self.put_mark(*mark);
         }
-        // Drop the blank base that the decoder gave to marks at the end of the text.
+        // Leave out the no-break space that the decoder added as a base for marks at the end of the text.
         if cluster.base != BLANK_BASE {
             self.put(cluster.base, !cluster.beside_greek);
         }

@@ -30,7 +30,7 @@ fn latin() {
     check(b"plain", "plain");
     check(b"caf\xE2e M\xE8uller \xB5gean", "café Müller ægean");
     check(b"\xA1od\xB2z, \xA3okovi\xE2c", "Łodøz, Đoković");
-    // The encoder writes marks in the canonical order of Unicode, from below to above.
+    // The encoder writes marks in the canonical order of Unicode: marks below the letter come before marks above it.
     check(b"\xF2\xE3a \xE2\xBC", "ậ ớ");
     read(b"\xE3\xF2a", "ậ");
     check(b"\xAC\xBC\xAD\xBD", "ƠơƯư");
@@ -139,7 +139,7 @@ fn audit_c9_an_odd_eacc_code_is_one_fault_and_the_following_codes_stay_in_step()
         "\u{FFFD}一",
         &["no character A1 A0 BD in EACC at octet 4"],
     );
-    // The line comes from pymarc's tests.
+    // This text comes from pymarc's tests.
     check(
         b"a \x1B$1! =! @\x7F \x14\x7F \x19\x7F  \x7F!\"\x1B(B z",
         "a \u{FFFD}\u{FFFD}\u{FFFD}\u{FFFD}\u{FFFD}\u{FFFD} z",
@@ -152,7 +152,7 @@ fn audit_c9_an_odd_eacc_code_is_one_fault_and_the_following_codes_stay_in_step()
             "no character 7F 21 22 in EACC at octet 20",
         ],
     );
-    // One code is cut short before a blank, another before the escape sequence at the end.
+    // In the first text, a code is cut short by a space; in the second, by the escape sequence at the end.
     check(
         b"\x1B$1! !0!\x1B(B",
         "\u{FFFD} 一",
@@ -163,7 +163,7 @@ fn audit_c9_an_odd_eacc_code_is_one_fault_and_the_following_codes_stay_in_step()
         "一 \u{FFFD}",
         &["21 30 is not EACC at octet 7"],
     );
-    // Long runs of odd codes are decoded as fast as other text.
+    // A long run of invalid codes is decoded as quickly as valid text.
     let long = [b"\x1B$1".as_slice(), &b"! =".repeat(200_000)].concat();
     assert_eq!(Charset::Marc8.decode(&long).problems.len(), 200_000);
 }

@@ -197,7 +197,7 @@ fn audit_r_l11_text_that_would_be_read_differently_is_refused() {
     for (before, change, words) in cases {
         check(before, change, Err(words));
     }
-    // If a subfield were added, the text without a delimiter would be read as indicators.
+    // The text of this field has no delimiter. If a subfield were added, the text would be read as indicators.
     let mut record = MarcRecord::default();
     record.fields.push(Field::control(b"500", "10No"));
     let pushed = record
@@ -293,7 +293,7 @@ fn audit_r_l11_a_record_that_cannot_be_converted_keeps_its_octets() {
         "{inserted:?}"
     );
     assert_eq!(record, source);
-    // A field in the same character set can be inserted, but not into a record in UTF-8.
+    // A field in MARC-8 can be inserted into this record, which declares MARC-8 too, but not into a record in UTF-8.
     let latin = Field::data(b"500", "  ", [("a", &b"Gr\xE8un"[..])]);
     record.insert_ordered(latin.clone()).expect("the same set");
     let mut utf8 = MarcRecord::default();

@@ -162,7 +162,7 @@ impl<'a> RowRecord<'a> {
         let values = match self.headings.separator.as_str() {
             "" => vec![text],
             whole if whole == separator => text.split(separator).collect(),
-            // The separator includes the blanks around it, so a separator character at the end of a cell is text.
+            // The separator includes the spaces around it, so a separator character at the end of a cell is text.
             whole => text.trim().split(whole).collect(),
         };
         let values = values.into_iter().map(str::trim);

@@ -254,7 +254,7 @@ fn place(heading: &str) -> Option<Place> {
     if let Some((_, kind, tag, code)) = named {
         return Some(Place::Named(*kind, Tag(**tag), *code));
     }
-    // The blank in `245 $a` is not part of the name.
+    // The space in `245 $a` is not part of the name.
     let spaced = heading
         .split_at_checked(3)
         .filter(|(_, rest)| rest.starts_with(' '));
