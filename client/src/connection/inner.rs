@@ -191,7 +191,7 @@ impl Names {
     /// Takes a name that no other result set uses.
     pub(crate) fn take(self: &Arc<Self>) -> Name {
         let mut numbers = self.numbers();
-        // Result sets may share a name, but the number identifies the set and must be unique.
+        // If all result sets share the name `default`, numbers are never reused, because only the number tells a set from earlier ones.
         let free = if self.is_named {
             numbers.free.pop()
         } else {

@@ -321,8 +321,8 @@ impl Identifiers {
         self.skip();
     }
 
-    /// Skips searches for single notations, unless the notations are searched for one by one, and searches that narrow
-    /// another search.
+    /// Skips searches that narrow another search. Also skips searches for single notations, unless the notations are
+    /// being searched for one by one.
     fn skip(&mut self) {
         let is_skipped = |attempt: &Attempt| match attempt.precondition {
             Precondition::None => false,

@@ -108,7 +108,8 @@ async fn searches_are_made_until_one_finds_something() {
         ],
     )
     .await;
-    // The index does not exist, so searches for the single forms of the number would be refused too and are not tried.
+    // The server does not have the index, so it would also refuse searches there for the individual forms of the number,
+    // and these are not tried.
     check(
         "local:7",
         |query| match query {

@@ -476,7 +476,7 @@ impl Pager {
         }
     }
 
-    /// Logs diagnostics that do not end the request as warnings, each only once.
+    /// Logs, as warnings, the diagnostics that do not end the request. Each is logged only once.
     fn report(&mut self, what: &str, diagnostics: &[DiagRec]) {
         for diagnostic in diagnostics {
             if self.reported.len() < MAX_REPORTED && !self.reported.contains(diagnostic) {

@@ -348,7 +348,7 @@ mod tests {
         let (_, by_http) = profiles.named("byhttp").expect("a target");
         let endpoint = by_http.profile.endpoint();
         assert_eq!(endpoint.to_string(), "https://sru.example");
-        // The examples on the documentation page contain every key of a profile.
+        // The examples on the documentation page must contain every key of a profile.
         let text = blocks.first().expect("a block");
         for key in known::<Profile>() {
             assert!(text.contains(&format!("\n{key} = ")), "{key}");

@@ -14,12 +14,12 @@ use super::span::Span;
 /// How to interpret leading slashes in a partial form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum ResolveMode {
-    /// As in the examples of RFC 1630: one slash means the root, two slashes begin a host, and for more slashes, the
-    /// base is searched for a sequence of the same length.
+    /// Follows the examples of RFC 1630: one slash means the root, two slashes begin a host, and for more slashes, the
+    /// base is searched for a run of the same length.
     #[default]
     Rfc1630Examples,
-    /// As in the rule of RFC 1630: the base is searched for a sequence of the same number of slashes, whatever the
-    /// number. A partial form that is only a query replaces the last segment.
+    /// Follows the rule in the text of RFC 1630: however many slashes the partial form begins with, the base is
+    /// searched for a run of that many slashes. A partial form that is only a query replaces the last segment.
     Rfc1630Prose,
 }
 
@@ -30,7 +30,7 @@ pub enum ResolveError {
     /// The base is not an absolute URI. The offset is an offset in the base.
     #[error("base: {0}")]
     Base(UrlError),
-    /// The partial form is malformed, or begins with more slashes than the longest sequence of slashes in the base
+    /// The partial form is malformed, or begins with more slashes than the longest run of slashes in the base
     /// (`NoMatchingSlashRun`). The offset is an offset in the partial form.
     #[error("reference: {0}")]
     Reference(UrlError),

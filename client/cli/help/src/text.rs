@@ -143,7 +143,8 @@ pub(crate) fn beginning(text: &str) -> &str {
 /// Returns the first sentence of the text, without its full stop.
 pub(crate) fn sentence(text: &str) -> &str {
     let end = text.match_indices(". ").map(|(at, _)| at).find(|at| {
-        // The full stop of an abbreviation or a file extension does not end a sentence, and no upper-case letter follows it.
+        // A full stop ends a sentence only if an upper-case letter follows, because otherwise it may belong to an
+        // abbreviation or a file extension.
         let next = text.get(at + 2..).and_then(|rest| rest.chars().next());
         next.is_some_and(char::is_uppercase)
     });

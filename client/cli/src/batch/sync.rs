@@ -1,5 +1,5 @@
-//! Syncs output and report to disk every second and at the end. The output is synced before the report, so that the
-//! report is rarely ahead of it after a power cut.
+//! Syncs the output and the report to disk every second and at the end. The output is synced first, so that after a
+//! power cut, the report is rarely ahead of the output.
 
 use std::fs::File;
 use std::io::{self, ErrorKind};
@@ -156,7 +156,7 @@ mod tests {
             ..Written::default()
         });
         let waiting = lock(&syncer.written);
-        // The files have not been synced yet, unless a second has passed.
+        // The thread syncs once a second, so the files are usually still waiting here.
         assert!(matches!(waiting.files.len(), 0 | 2));
         drop(waiting);
         syncer.finish().expect("synced");

@@ -403,7 +403,7 @@ fn misread(text: &str) -> Option<String> {
             }
             let end = word.find(['=', '<', '>']);
             if let Some((name, rest)) = end.and_then(|end| word.split_at_checked(end)) {
-                // This language does not know index names with a dot; other names can be compared, as in year>1900.
+                // In this query language, index names have no dot. A name without a dot can be compared, as in year>1900.
                 let is_compared = !rest.starts_with('=') && !name.contains('.') && !name.is_empty();
                 if is_compared && is_index(name) || name.ends_with(':') {
                     continue;

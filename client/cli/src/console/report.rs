@@ -26,7 +26,7 @@ pub(crate) fn explain(error: &Error) -> (Exit, String) {
             },
             _,
         ) => {
-            // The chain of causes would repeat the reason four times, so the reason is shown once.
+            // The chain of causes would repeat the reason four times, so the reason is shown only once.
             let reason = reason.to_string();
             let reason = reason.rsplit(": ").next().unwrap_or_default();
             advised(format!("{error} ({reason})"), advice(error))

@@ -49,7 +49,7 @@ impl Prompt {
         path: &str,
         log: fn(&mut Recorded) -> &mut Option<Growing>,
     ) -> Result<(), Refusal> {
-        // The old file is closed first, because it may be the new file, which is locked while it is open.
+        // The old file is closed first, because the new path may name the same file, which stays locked while it is open.
         *log(&mut self.context.tape.recorded()) = None;
         let file = log_file(path)?;
         *log(&mut self.context.tape.recorded()) = file;

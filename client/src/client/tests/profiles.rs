@@ -166,8 +166,8 @@ async fn retrievals_keep_the_pace_of_the_profile() {
     for retrieval in [first, second] {
         assert_eq!(say(&retrieval.expect("a plan").outcome), "Delivered usmarc");
     }
-    // The two retrievals send six requests (Init, Search and Present each). There is a pause of 2 s between each request and the next, so
-    // they take 10 s.
+    // The two retrievals send six requests (Init, Search and Present each). With a pause of 2 s between each request
+    // and the next, they take 10 s.
     assert_eq!(begun.elapsed().as_secs(), 10);
     let seen = transcript.finished().await;
     let whole = "connect initRequest search(1/2/0,usmarc) present(1+1,usmarc) close(finished) end";

@@ -288,7 +288,7 @@ impl<'a> BatchState<'a> {
         };
         let has_no_match = self.tally.exits().any(|exit| exit == Exit::NoMatch);
         let is_empty = remains == Remains::Answers && has_no_match;
-        // Standard output is closed or cannot be written, so the document cannot be ended.
+        // These failures mean that standard output is closed or cannot be written, so the document cannot be ended.
         let is_closed = matches!(&ran, Ok(Err(Failure::BrokenPipe | Failure::Write(_))));
         let is_standard = matches!(self.destination, Destination::Standard(_));
         // An interruption is not a failure to write, so the later lines of the report are put back after an

@@ -232,7 +232,7 @@ impl LookupAnswers {
         best: Option<Box<Best>>,
         recipient: &mut Recipient,
     ) -> Answer {
-        // If any target delivered a record, only messages are printed for the targets without a record.
+        // If any target delivered a record, the targets that did not are only mentioned in messages.
         if !finds.iter().all(|found| found.is_undelivered) {
             let (undelivered, delivered): (Vec<_>, Vec<_>) =
                 finds.into_iter().partition(|found| found.is_undelivered);

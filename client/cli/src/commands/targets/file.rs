@@ -66,7 +66,7 @@ pub(super) fn without(text: &str, name: &str) -> Option<String> {
     let owned = owned_lines(&lines, name);
     let mut kept = String::new();
     let mut is_after_profile = false;
-    // Whether the text so far is empty or ends with a blank line, so that no other blank line is needed.
+    // Whether the text so far is empty or ends with a blank line, so that no further blank line is needed.
     let mut has_blank = true;
     for (line, is_owned) in lines.iter().zip(&owned) {
         let is_blank = line.trim().is_empty();
