@@ -179,7 +179,7 @@ fn checked(config: &Config, origin: &SettingOrigin) -> Result<Exit, Failure> {
 
 /// Loads the databases and serves them.
 fn served(arguments: Arguments, config: Config) -> Result<Exit, Failure> {
-    // A server that only imitates or replays does not load databases.
+    // A server that only imitates another server or replays a transcript does not load databases.
     let own = config.demo || !config.databases.is_empty();
     let backend = own.then(|| load::databases(&config)).transpose()?;
     let runtime = runtime().map_err(Failure::unexpected)?;

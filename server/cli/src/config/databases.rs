@@ -1,4 +1,4 @@
-//! The `[[database]]` tables, which describe databases of files, of targets at other servers, and in search engines.
+//! The `[[database]]` tables, which describe databases backed by files, by targets on other servers, or by search engines.
 
 pub(super) mod table;
 

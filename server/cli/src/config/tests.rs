@@ -99,7 +99,8 @@ fn the_template_is_read_with_every_setting() {
         [Path::new("/etc/books.mrc"), Path::new("/etc/more")]
     );
     assert_eq!(books.save.as_deref(), Some(Path::new("/etc/saved.mrc")));
-    // The template says that its comments show the defaults, so all options must have them, except the targets, which are an example.
+    // The template says that its comments show the defaults, so every option must have its default value, except the
+    // targets, which are only an example.
     let gateway = config.gateway.expect("a gateway");
     assert!(!gateway.targets.is_closed() && !gateway.targets.open);
     let mut expected = GatewayOptions::default();

@@ -358,7 +358,7 @@ mod tests {
             file.and_then(|file| file.set_modified(modified))
                 .expect("a time");
         };
-        // The first file is done, the second is partly loaded, and the third has not been started.
+        // The first file is done and the second is partly loaded, so neither may change. The third has not been started, so it may.
         for (file, is_noted) in files.iter().zip([true, true, false]) {
             let data = fs::metadata(file).expect("a file");
             let modified = data.modified().expect("a time");

@@ -191,7 +191,7 @@ fn the_status_on_a_unix_socket_says_that_the_server_stops() {
         asked(stream, request).0
     };
     assert!(health().starts_with("HTTP/1.1 200 "));
-    // The server keeps running while an operation of this session is in progress.
+    // The operation in this session keeps the server running after the signal, so that the status can still be read.
     let mut session = daemon.session();
     session.send(&search("books", "war"));
     daemon.signal("TERM");
