@@ -31,7 +31,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         println!("{} found", cat.search(Query::title("emma")).await?.count());
         cat.close().await
     };
-    // The server runs for one second, which is enough for the work.
+    // The server runs for one second, which is long enough for the work above.
     let (done, summary) = tokio::join!(
         work,
         server.run(tokio::time::sleep(std::time::Duration::from_secs(1)))

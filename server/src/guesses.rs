@@ -31,7 +31,7 @@ struct Guesser {
 pub(crate) struct Penalty {
     /// The time for which the answer is withheld.
     pub(crate) delay: Duration,
-    /// Whether to end the connection, because the password was not checked.
+    /// Whether to end the connection. True only if there were too many guesses and the password was not checked.
     pub(crate) hang_up: bool,
 }
 

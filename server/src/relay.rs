@@ -98,7 +98,7 @@ pub(super) enum RelayEnd {
     Fault {
         reset: bool,
     },
-    /// The connection must end although an answer has only been written in part.
+    /// The connection has to end even though an answer has been only partly written.
     Torn(SessionEnd),
 }
 

@@ -210,8 +210,8 @@ impl Gateway {
             Passage::Own => {
                 let names = url.databases().iter().map(ToString::to_string);
                 let names: Vec<String> = names.collect();
-                // A client that must log in first sees no databases, so their names cannot be checked yet. It has to log in when
-                // it uses one of them.
+                // A client that has not logged in yet, but must, sees no databases, so their names cannot be checked. It has to
+                // log in when it uses one of them.
                 let is_known = client.login_status() != LoginStatus::Stranger;
                 let catalogues = Catalogues::of(client);
                 let is_there = |name: &&String| !is_known || catalogues.has(name);

@@ -132,7 +132,7 @@ impl ShownCopy {
             None => None,
         };
         let status = holding.status.as_deref().unwrap_or_default();
-        // The status that many servers send repeats the due date or the availability. Such repetitions are left out.
+        // Many servers repeat the due date or the availability in the status, so such repetitions are left out.
         let due = holding.due.as_ref();
         let due = due.filter(|due| !status.contains(due.as_str()));
         let due = due.map(|due| format!("due {due}"));

@@ -155,7 +155,7 @@ async fn remembered_addresses_are_limited() {
         advance(SECOND).await;
     }
     assert_eq!(count(), 3);
-    // A new address replaces the oldest address; a known address does not replace another.
+    // A new address replaces the oldest one; an address that is already remembered does not replace any.
     for (number, expected) in [(4, 100), (4, 300), (2, 200), (1, 100)] {
         let (penalty, _) = attempt(&guesses, host(number), &limits, false);
         assert_eq!(penalty.delay.as_millis(), expected, "{number}");

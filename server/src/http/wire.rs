@@ -139,7 +139,7 @@ impl Exchange {
         }
         if self.phase == Phase::Idle {
             self.asked = 0;
-            // The time for the first request begins with the connection.
+            // The time limit for the first request runs from the moment the connection was opened.
             let since = self.since;
             self.enter(Phase::Asking);
             if self.answered == 0 {

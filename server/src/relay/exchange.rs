@@ -276,8 +276,8 @@ impl<'a> RelayedSession<'a> {
             if deadline.is_some_and(|deadline| deadline <= now) {
                 return;
             }
-            // The client may shut down its side while this task sleeps, which makes the deadline earlier, so the task sleeps only
-            // for a short time.
+            // The client may shut down its side while this task sleeps, which makes the deadline earlier. The task therefore
+            // sleeps only for a short time.
             let soon = now + LAST_ANSWERS;
             sleep_until(deadline.map_or(soon, |deadline| deadline.min(soon))).await;
         }

@@ -118,7 +118,7 @@ fn several_clients_have_a_session_each() {
 
 #[test]
 fn octets_that_are_not_an_apdu_pass_unchanged() {
-    // These are a frame that no codec knows, an Init with an undecodable element, octets that are not BER, and an APDU cut off.
+    // These are two complete APDUs that cannot be decoded, octets that are not BER, and a truncated APDU.
     let frame = b"\xbf\x1f\x03\x01\x02\x03".to_vec();
     let odd = b"\xb6\x03\x9f\x7f\x00".to_vec();
     let noise = b"\x00\xff\x16\x03noise".to_vec();

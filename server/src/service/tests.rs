@@ -276,7 +276,7 @@ fn result_sets_are_named_replaced_and_combined() {
     // A query may use the result set that it replaces.
     assert_eq!(find("a", "@not @set a @set A"), 1);
     assert_eq!(find("b", "@set a"), 1);
-    // A failed search deletes the set with its name.
+    // A failed search deletes the existing set of the same name.
     assert_eq!(find("a", "@attr 1=9999 x"), 0);
     assert_eq!(find("b", "@set a"), 0);
 }

@@ -272,7 +272,7 @@ fn with_attributes(properties: &Properties, category: &str) -> Vec<(String, Vec<
                 let value = attribute.value.parse().ok()?;
                 Some((attribute.attribute_type, value))
             });
-        // In the properties, relations that are signs in CQL have names.
+        // The properties file uses names for the relations that CQL writes as symbols.
         let name = match name {
             "eq" => "=",
             "le" => "<=",

@@ -281,7 +281,7 @@ fn recordings_are_replayed() {
         hits(&answer(&mut player, &search("@attr 1=1032 dup"))),
         (2, None)
     );
-    // A request whose octets differ gets the next answer of the same kind, with the client's own referenceId.
+    // A request that differs from the recorded ones gets the next answer of the same kind, with the client's own referenceId.
     let other = referred(search("else"), "mine");
     assert_eq!(
         hits(&answer(&mut player, &other)),

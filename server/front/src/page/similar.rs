@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn stepping_through_a_list_finds_the_same_as_comparing_all_terms() {
-        // `words` becomes the list of all words with up to four letters from a set of three.
+        // `words` becomes the list of all words of up to four letters over an alphabet of three letters.
         let mut words = vec![String::new()];
         for length in 0..4 {
             let longer: Vec<String> = words

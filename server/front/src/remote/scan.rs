@@ -160,7 +160,8 @@ impl MergedTerms {
             }
             keys.push(key);
         }
-        // If a target lists single words, its list begins with the first word of the starting term, so the merged list does too.
+        // If a target lists individual words, its list begins with the first word of the starting term, so the merged list does
+        // too.
         let first = list.position().and_then(|at| keys.get(at.checked_sub(1)?));
         if let Some(first) = first
             && let Some(rest) = self.start.strip_prefix(first.as_str())

@@ -94,7 +94,7 @@ fn query(value: &LabelledValue<'_>) -> Option<String> {
             let text = text.trim().trim_end_matches(['.', ',', ';', ':', '/', ' ']);
             words.push(text.to_owned());
         } else if !code.is_ascii_digit() {
-            // The phrase ends at the first subfield of another kind.
+            // The phrase ends at the first subfield of a different kind.
             break;
         }
     }

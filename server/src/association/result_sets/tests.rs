@@ -124,7 +124,7 @@ fn octets_are_counted_with_names_and_hits() {
     let seen = ["1", "2", "3"].map(|name| look(&sets, name));
     assert_eq!(seen, [Ok(30), Err(27), Ok(41)]);
     assert_eq!(sets.charge.octets(), octets(3, 71));
-    // A set that does not fit even by itself is refused, with nothing left to evict.
+    // A set that is too large even by itself is refused, but only after all other sets have been evicted.
     assert_eq!(keep(&mut sets, "3", 101), Err(31));
     assert_eq!(sets.charge.octets(), octets(2, 0));
     let long = "x".repeat(octets(1, 100));

@@ -68,7 +68,7 @@ async fn a_client_that_leaves_cancels_its_search() {
 
 #[tokio::test(start_paused = true)]
 async fn silence_has_its_limits() {
-    // The client sends nothing, half a head, one request and no other, or one octet per second.
+    // The client sends nothing, half of a head, the head one octet per second, half of a body, or the body one octet per second.
     let head = get("/cat");
     for (first, slowly, seconds, status, end) in [
         ("", "", 30, "", SessionEnd::NoInit),

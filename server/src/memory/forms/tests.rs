@@ -13,7 +13,7 @@ use crate::testing;
 
 fn marc21() -> MarcRecord {
     let mut record = testing::record("id7", "War and peace");
-    // In leader position 9, a blank means MARC-8.
+    // In leader position 9, a space means MARC-8.
     if let Some(coding) = record.leader.0.get_mut(9) {
         *coding = b' ';
     }

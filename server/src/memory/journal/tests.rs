@@ -365,7 +365,7 @@ fn a_newer_journal_is_refused() {
     octets[192] = 3;
     let told = read(&octets).expect_err("damaged").to_string();
     assert!(told.contains("is damaged"), "one octet is damage: {told}");
-    // The tables have other types; the format version is a newer one, the current one, or missing.
+    // The tables have unexpected types, and the format version is newer, current or missing.
     for format in [Some("2"), Some(VERSION), None] {
         let (disk, journal) = Disk::begun();
         let other = |writing: &WriteTransaction| {

@@ -174,7 +174,7 @@ impl SavedFile {
         changes: impl Iterator<Item = &'a RecordChange> + Clone,
     ) -> Result<(), SaveError> {
         self.locked()?;
-        // A file that does not exist is written in full, so that each journal has a file.
+        // A file that does not exist is written in full, so that every journal belongs to an existing file.
         if !self.is_there()? && !self.is_drafting {
             return self.write(index, number);
         }

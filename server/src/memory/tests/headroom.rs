@@ -69,8 +69,8 @@ fn files_that_do_not_fit_are_not_loaded() {
         paths: vec![path.clone()],
         ..DatabaseFiles::default()
     };
-    // Loading needs three and a quarter times the size of the file. A reload must also leave free the reserve or the size of the
-    // file, whichever is smaller.
+    // Loading needs free memory of 3.25 times the file size. After a reload, there must still be free memory equal to the reserve
+    // or the file size, whichever is smaller.
     let start: [(HeadroomProbe, bool); 3] = [
         (|| left(1300), true),
         (|| left(1299), false),

@@ -203,7 +203,8 @@ impl CatalogueDatabase {
         }
         match self.check().await {
             Ok(_) => Ok(self.current()),
-            // There is an earlier comparison, so the search is tried. If the problem persists, the search itself reports it.
+            // The search is attempted with the result of the earlier comparison. If the problem persists, the search itself
+            // reports it.
             Err(error) if compared.is_some() && !error.is_mismatch() => Ok(self.current()),
             Err(error) => Err(self.unusable(&error)),
         }

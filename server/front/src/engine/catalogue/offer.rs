@@ -211,10 +211,10 @@ impl Comparison<'_> {
         let identifier = place("identifier", &record.identifier, |_| true);
         let order = place("order", &record.order, |has| has.sorts);
         let field = place("record", &record.field, |has| has.stored);
-        // The index of an older version may not have this field. Without it, records far from the first cannot be read.
+        // The index of an older catalogue version may not have this field. Without it, records far from the first cannot be read.
         let number = record.number.as_ref();
         let number = number.and_then(|number| self.choose("", "number", number, |has| has.counts));
-        // If an older version does not know a form of records, its index does not contain that form.
+        // These fields may be missing: a catalogue version too old to support a record form has no records in that form.
         let mut optional = |role: &str, field: &Option<Field>| {
             self.choose("", role, field.as_ref()?, |has| has.stored)
         };
@@ -292,7 +292,7 @@ impl Offer {
                 points.push(Arc::new(point));
             }
         };
-        // The first two access points are always these.
+        // These two access points always come first.
         for (name, kind) in FIXED {
             let index = map.indexes.iter().find(|index| index.name == name);
             let point =

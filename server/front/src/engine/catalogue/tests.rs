@@ -82,7 +82,7 @@ fn held(request: &FakeRequest, total: usize) -> FakeAnswer {
     {
         let ids = ids.iter().filter_map(|id| id.as_str()?.parse().ok());
         let mut ids: Vec<usize> = ids.filter(|id| *id < total).collect();
-        // Answer in an order that differs from the requested order.
+        // The engine does not keep the order of the requested identifiers, so answer in a different order.
         ids.reverse();
         return FakeAnswer::Json(200, answer(ids.len(), ids));
     }

@@ -271,7 +271,7 @@ async fn audit_r_l1_a_search_is_sent_until_the_cluster_has_noticed_that_a_node_i
         assert_eq!(name(&asked(&link(&[&node], LONG)).await), expected);
         assert_eq!(node.asked().len(), unsettled + usize::from(is_answered));
     }
-    // A shard that refuses a search would refuse it again.
+    // A shard that refuses a search would refuse it again, so the search is not repeated.
     let refused = json!([{ "type": "illegal_argument_exception", "reason": "no" }]);
     let mut error = without_shards();
     error["error"]["root_cause"] = refused;

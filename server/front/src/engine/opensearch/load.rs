@@ -235,7 +235,7 @@ impl IndexLoad {
                     match step {
                         LaneStep::Batch(batch) => bulk.send(batch, &mut part).await?,
                         LaneStep::Mark(reached) => {
-                            // Sending fails if nobody waits for the result, because the load has failed.
+                            // Sending fails if the load has failed, because nobody waits for the result any more.
                             let _ = reached.send(std::mem::take(&mut part));
                         }
                     }

@@ -301,7 +301,7 @@ async fn audit_r_l1_a_set_is_of_one_index() {
     *lock(&is_there) = false;
     let gone = presented(&database, &found.hits, &[30]).await;
     assert_eq!(gone, Err(Condition::RESULT_SET_DELETED.0));
-    // The records that came with the search are still here.
+    // The first records were returned with the search, so they are still available.
     assert_eq!(
         presented(&database, &found.hits, &[0]).await,
         Ok(vec![Ok(0)])

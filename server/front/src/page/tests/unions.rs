@@ -123,7 +123,7 @@ fn a_merged_database_is_searched_as_one_and_names_its_sources() {
     // A facet narrows the search in all targets of the union.
     let (_, narrowed) = get(&server, &link_of(&list, "<bdi>1868</bdi></a>"));
     assert!(narrowed.contains("2 records</span>"), "{narrowed}");
-    // A single part of the union can be chosen.
+    // A search can be limited to one part of the union.
     let (_, alone) = get(
         &server,
         &format!("/search?q=war&target=union@{}", targets[1]),

@@ -47,7 +47,7 @@ async fn idle_sessions_give_way_to_other_databases() {
         assert_eq!(hits.count(), 12, "{name}");
         kept.push(hits);
     }
-    // Record 12 is not cached, so each read repeats the search in the only session, which the databases share.
+    // Record 12 is not cached, and the databases share a single session, so each read has to repeat the search in that session.
     for hits in kept.iter().chain(&kept) {
         let record = tokio::time::timeout(LONG / 3, hits.record(12)).await;
         let record = record.expect("in time").expect("a record");

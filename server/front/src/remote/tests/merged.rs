@@ -76,7 +76,7 @@ async fn the_hits_of_each_target_stay_as_counted() {
     let by_target = report.0.first().and_then(|all| all.results_by_db.as_ref());
     let counts = by_target.into_iter().flatten().map(|one| one.count);
     assert_eq!(counts.collect::<Vec<_>>(), [Some(2), Some(2)]);
-    // The records from a single target are not merged.
+    // Records from the same target are not merged with each other.
     let twice = library([book("a1", "Shared Emma", 0), book("a2", "Shared Emma", 0)]).start();
     assert_eq!(found(&merging([target(&twice)]), "shared").await.0, 2);
 }

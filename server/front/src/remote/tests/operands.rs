@@ -177,7 +177,7 @@ async fn terms_are_counted_if_all_targets_count_them() {
     let bad = catalogue("c", 1).rule("on search: fail 114 1=4").start();
     let failed = front_with([target(&one), target(&bad)], |_| {});
     assert_eq!(term_counts(&failed, pqf).await, [1, 3, 0]);
-    // SRU does not return counts for single terms.
+    // SRU does not return counts for individual terms.
     let sru = front_with([target(&one), format!("http://{}/cat", two.addr())], |_| {});
     assert_eq!(term_counts(&sru, pqf).await, [] as [i64; 0]);
 }

@@ -144,7 +144,7 @@ async fn the_terms_of_all_targets_are_one_list() {
             "a:3 b:2 c",
             1,
         ),
-        // The first target lists single words, the second target whole entries.
+        // The first target lists individual words; the second lists whole entries.
         (
             &[&["peace:1", "war:2"], &["war and peace:1"]],
             ("War and Peace", 5, 1, 0),

@@ -119,7 +119,7 @@ async fn one_target_sorts_alone() {
     let mut hits = search(&front, "union").await;
     hits.sort(&keys("title")).await.expect("sorted");
     assert_eq!(titles(&hits, 1).await, "apple pear");
-    // This server does not know this sort key, so it passes the key on to the target, which refuses it.
+    // The front server does not know this sort key, so it passes the key on to the target, which refuses it.
     let own = z3950::service::sort::key_by_field("cat", z3950_asn1::apdu::SortRelation(0));
     let alone = format!("union@{}", target(&one));
     let mut hits = search(&front, &alone).await;
@@ -203,7 +203,7 @@ async fn records_that_do_not_come_in_order_are_not_taken_for_sorted() {
         target(&bad)
     );
     assert_eq!(conditions(&refused), expected);
-    // The target sorts one record as if the title began with its article.
+    // One misplaced record ("zoo") is tolerated; a target may, for example, file a title under its initial article.
     let other = unsorting(&["shared cherry", "shared zoo", "shared date", "shared elder"]).start();
     let union = front_with([target(&good), target(&other)], |_| {});
     let mut hits = search(&union, "union").await;

@@ -200,7 +200,7 @@ fn queries_beyond_pqf_are_answered() {
             operand(vec![complex(std::slice::from_ref(&name))], war()),
             Ok("a b e h"),
         ),
-        // Lists of alternatives are complex attributes, which only other attribute sets allow.
+        // Bib-1 does not allow complex attributes with several alternatives (or none); only other attribute sets do.
         (
             operand(vec![complex(&[title.clone(), title])], war()),
             Err("246"),

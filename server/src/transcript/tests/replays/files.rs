@@ -101,7 +101,7 @@ fn doubtful_lines_are_reported() {
             &["line 7: earlier than the line of session 1 before it"],
         ),
         (with(6, &garbage), &["line 7: the answer is no APDU"]),
-        // The server asks a question before it answers.
+        // A server may ask a question before it answers, so this line is not doubtful.
         (
             with(3, &challenge),
             &["line 4: the accessControlRequest answers no request"][..0],

@@ -99,7 +99,7 @@ async fn nothing_is_written() {
         "@prox 0 3 1 2 k 2 @attr 1=1016 a @attr 1=1016 hostile",
         "@attr 1=12 hostile",
     ] {
-        // The fake server does not fold terms, so queries with distances are refused. Their outcome does not matter here.
+        // The fake server does not fold terms, so proximity queries are refused. The outcomes do not matter here.
         let _ = searched(&database, pqf).await;
     }
     let names = [DatabaseName::from("town")];

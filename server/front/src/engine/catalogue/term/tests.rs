@@ -320,7 +320,7 @@ fn queries_of_known_clients_are_answered() {
         "@attr 1=1031 @attr 2=3 @attr 3=1 @attr 4=2 @attr 5=100 @attr 6=1 BK",
         "@attr 1=54 @attr 2=3 @attr 3=3 @attr 4=2 @attr 5=100 @attr 6=1 eng",
         "@attr 1=1012 @attr 2=4 @attr 4=5 20050101",
-        // CQL is translated into these queries.
+        // These queries are translated from CQL.
         "@attr 1=4 @attr 4=108 {war and peace}",
         "@attr 1=1003 @attr 4=6 @attr 5=104 {tolst?}",
         "@attr 1=1032 @attr 4=108 5",

@@ -257,7 +257,7 @@ fn distances() {
             0,
         ),
     );
-    // The engine drops all characters of one operand.
+    // The engine drops all characters of the second operand, so nothing can match.
     let nothing = "@prox 0 3 1 2 k 2 @attr 1=4 War @attr 1=4 @attr 5=104 {½#}";
     check(nothing, &json!({ "match_none": {} }));
 }
