@@ -25,7 +25,7 @@ const PRESENTED: u32 = 10;
 fn main() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("books.db");
-    // The example creates the tables.
+    // The example creates the tables, so it is started once before they are filled.
     let (mut server, _) = serve(&file);
     server.kill().expect("it runs");
     server.wait().expect("it ended");

@@ -28,8 +28,7 @@ pub fn queries_sent(setup: &[&str], queries: &[&str]) -> Option<Vec<Option<Query
         input.push('\n');
     }
     input.push_str(&format!("open {}\n", server.addr()));
-    // yaz-client sends nothing for a text that it refuses. Each search therefore has a referenceId, which identifies the text to
-    // which it belongs.
+    // yaz-client sends nothing for a query that it refuses. Each search therefore has a referenceId that identifies its query.
     for (number, query) in queries.iter().enumerate() {
         assert!(
             !query.contains(['\n', '\r', '\0', ';']) && query.len() < LONGEST_COMMAND,

@@ -79,7 +79,7 @@ fn made_up_one(random: &mut Random, at: usize, text: &mut String) {
         at % 12 + 1
     );
     let (title, rest) = (words(random, 4), words(random, 3));
-    // The title fields of records begin and end differently.
+    // The nonfiling indicator and the punctuation before `$c` vary between records, as in real catalogues.
     let end = random.pick(&[" /", ".", "", " ;"]);
     let article = random.below(3);
     let _ = writeln!(

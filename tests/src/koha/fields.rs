@@ -234,7 +234,7 @@ fn searched(edition: Edition, kind: KohaKind) -> Value {
 }
 
 fn analysis() -> Value {
-    // All punctuation of Latin-1. The pattern includes the commas that Koha puts between the ranges.
+    // Matches all punctuation in Latin-1. The commas between the ranges are part of the pattern, as in Koha.
     const PUNCTUATION: &str = r"([\x00-\x1F,\x21-\x2F,\x3A-\x40,\x5B-\x60,\x7B-\x89,\x8B,\x8D,\x8F,\x90-\x99,\x9B,\x9D,\xA0-\xBF,\xD7,\xF7])";
     json!({
         "analyzer": {

@@ -31,7 +31,7 @@ fn audit_d13_r_f12_the_short_help_of_every_command_fits_a_screen() {
             brief.stdout
         );
         for line in &lines {
-            // A URL is not wrapped.
+            // URLs are not wrapped, so they may exceed the width.
             let is_word = !line.trim().contains(' ');
             assert!(is_word || line.chars().count() <= columns, "{name}: {line}");
         }
@@ -249,7 +249,7 @@ fn r_f12_man_and_mandoc_find_no_fault_in_the_pages() {
         );
         assert!(shown.stdout.contains("SEE ALSO"), "{path:?}");
         for line in shown.stdout.lines() {
-            // Examples are not wrapped.
+            // Examples are not wrapped, so they may exceed the width.
             let is_example = line.starts_with("           ");
             assert!(is_example || line.chars().count() <= 80, "{path:?}: {line}");
         }

@@ -96,7 +96,7 @@ fn read_commands() -> Vec<Command> {
 
 /// The options whose values differ between commands, with the possible values. The comments give the reasons.
 const SEVERAL_VALUES: [(&str, &[&str]); 9] = [
-    // Requesting all terms of an index would amount to a download.
+    // `scan` does not accept `all`, because that would amount to downloading the index.
     ("count", &["NUMBER", "NUMBER|all"]),
     // The value is a name, a name with the path of its files, or the path of a URL.
     ("database", &["NAME", "NAME=PATH", "PATH"]),

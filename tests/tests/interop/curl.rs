@@ -85,7 +85,7 @@ fn curl_gets_posts_and_uploads() {
     let twice = ["--request", "GET", "--write-out", shows, &found, &found];
     let said = curl(&program, &twice, "");
     assert!(said.ends_with(&format!("\n200 0 {xml}")), "{said}");
-    // In these requests, the method, the database or the content type differs.
+    // Each of these requests changes one thing from the requests above: the method, the database or the content type.
     for (arguments, status) in [
         (&["--request", "PUT", &books][..], "405"),
         (&["--request", "OPTIONS", &books], "204"),

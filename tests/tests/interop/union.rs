@@ -142,7 +142,7 @@ fn a_union_of_five_servers_and_of_those_that_are_left() {
     }
     let named = format!("[union@{}]", targets[0]);
     assert!(printed.contains(&named), "{printed}");
-    // A single target of the union can be searched, but not by a user who may not search the union.
+    // An individual target of the union can be searched, but not by a user who may not search the union.
     let alone = format!("union@{}", targets[1]);
     let printed = yaz_client("", &front, &alone, "find @attr 1=4 united\nshow 1");
     let printed = printed.expect("installed");
@@ -153,7 +153,7 @@ fn a_union_of_five_servers_and_of_those_that_are_left() {
     let refused = yaz_client("auth bob/x\n", &front, &alone, "find @attr 1=4 united");
     let refused = refused.expect("installed");
     assert!(refused.contains("236"), "{refused}");
-    // SRU explain describes single targets of the union too.
+    // SRU explain also describes the individual targets of the union.
     let described = format!(
         "http://{}/union@{}",
         front.address(),

@@ -256,7 +256,7 @@ fn long_output_is_shown_in_pages() {
     person.enters("show");
     person.sees(" of 30");
     person.sees("z3950> ");
-    // Any other answer to the question is the next command.
+    // Anything else that is typed at the question is taken as the next command.
     person.enters("show all");
     person.sees("Enter shows more");
     person.enters("base");

@@ -287,7 +287,7 @@ fn parts_give_a_url_or_a_refusal() {
     check(opaque("", "a"), "Err MissingScheme@0");
 }
 
-/// U-8.2: a telnet URL only gives a host to connect to, because user and password are advisory.
+/// U-8.2: a telnet URL only says which host to connect to, because its user name and password are advisory.
 #[test]
 fn telnet_urls_log_nobody_in() {
     let locator = Locator::parse("telnet://u:p@h.example/", Mode::Strict).unwrap();

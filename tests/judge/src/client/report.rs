@@ -218,7 +218,7 @@ impl JudgedSession {
             time: self.time,
             properties,
             class: "z3950.client",
-            // The time of each rule is not measured.
+            // Rules are not timed individually, so their times are reported as zero.
             results: results
                 .map(|(name, outcome)| (name, Duration::ZERO, outcome))
                 .collect(),

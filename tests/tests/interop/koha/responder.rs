@@ -105,7 +105,7 @@ async fn each_attribute_of_kohas_own_table_finds_as_much() {
         for (access, fields) in RESPONDER.into_iter().chain([CONTROL_NUMBER]) {
             for field in fields {
                 let values = shown(&index).flat_map(|document| document.values(field));
-                // Values that consist only of punctuation or blanks are left out, because Koha's responder does not find anything
+                // Values that consist only of punctuation or spaces are left out, because Koha's responder does not find anything
                 // with them either.
                 let values = values.filter(|value| value.chars().any(char::is_alphanumeric));
                 let values: BTreeSet<&String> = values.collect();

@@ -62,7 +62,7 @@ fn records_are_loaded_replaced_and_deleted() {
         &["0 records deleted", "600 records not in the engine"],
     );
     assert_eq!(home.count("*:*"), 2400);
-    // A record without an identifier is loaded only once, even if its file is loaded again.
+    // A record without an identifier is not duplicated if its file is loaded again.
     home.write_mrk(
         "nameless.mrc",
         "=LDR  00000nam a2200000 a 4500\n=245  10$aNobody\n\n",

@@ -88,7 +88,7 @@ impl Operand {
 
 impl Near {
     fn random(random: &mut Random, levels: usize) -> Self {
-        // The relations 4 to 6 are refused.
+        // Queries with the relations 4 to 6 are refused, so only a few queries use them.
         let relations = if levels == 1 && random.below(8) == 0 {
             6
         } else {

@@ -40,7 +40,7 @@ const PQF: [Sent; 25] = [
         USE,
     ),
     Sent("@attr 1=1007 9780001000070", USE, USE),
-    // Evergreen uses the formats and truncations of its sources.
+    // Evergreen adds the structure (its "format") and truncation attributes that are configured for each source.
     Sent(
         "@and @attr 1=1003 @attr 4=6 \"tolstoy leo\" @attr 1=4 @attr 4=6 @attr 5=1 war",
         None,

@@ -13,7 +13,7 @@ const PYTHON: &str = "client/python";
 const KNOWN: &[(&str, &[&str])] = &[
     // A query contains trees, and an operand in a tree can contain a query.
     ("asn1", &["apdu::query", "apdu::rpn"]),
-    // This is a recursive-descent parser.
+    // These are the parts of a recursive-descent parser, which call each other.
     (
         "asn1",
         &[
