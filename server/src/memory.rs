@@ -132,8 +132,8 @@ struct Shared {
 
 /// The number of units of work after which a query is restarted on another thread. This much work takes a few milliseconds.
 const QUICK_WORK: u64 = 65_536;
-/// The number of units of work after which a scan is restarted on another thread. This much work takes about half a millisecond,
-/// which is less than for a query because many concurrent scans would delay other connections.
+/// The number of units of work after which a scan is restarted on another thread. This much work takes about half a millisecond.
+/// The limit is lower than the limit for queries, because many concurrent scans would otherwise delay other connections.
 const QUICK_SCAN: u64 = 10_000;
 /// The maximum number of units of work for a query. This much work takes about a second. A query that needs more fails with
 /// condition 31.

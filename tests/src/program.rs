@@ -16,8 +16,8 @@ pub fn path(name: &str) -> PathBuf {
 }
 
 fn build() -> PathBuf {
-    // Cargo builds the programs for the tests of their packages. `cargo test --workspace` builds the same tests, so the programs
-    // have usually been built before this command runs.
+    // When Cargo builds the integration tests of a package, it also builds the package's programs. `cargo test --workspace` builds
+    // the same tests, so the programs have usually been built before this command runs.
     let tests = ["test", "--no-run", "--test", "start", "--test", "program"];
     cargo_build(&tests, &["--bins"])
 }

@@ -167,7 +167,7 @@ pub const FIELDS: [KohaField; 78] = [
 pub enum Edition {
     /// The current edition.
     Current,
-    /// An older edition, which does not have folded keys and integers.
+    /// An older edition, which has no folded keys or integers.
     Older,
 }
 

@@ -242,7 +242,7 @@ fn r_f15_fields_are_counted() {
     );
     assert_eq!(of("852", Value::Null)["share"], 1.0);
 
-    // With --stats too, damage is reported and counted, and does not stop the count.
+    // --stats also reports and counts damage, and continues after it.
     let damaged = marc(&["a", "b"]).replacen("00", "99", 1);
     let ran = convert(&["--stats", "--from", "marc"], &format!("{damaged}rest"));
     assert_eq!(ran.code, Some(8), "{ran:?}");

@@ -93,7 +93,7 @@ fn framing_and_decoding() {
             dump::dump(&mutant);
         }
     }
-    // If too few octets pass framing and decoding, the mutations change too much.
+    // If too few mutants pass framing and decoding, the mutations change too much.
     assert!(
         framed > 10_000 && decoded > 5_000,
         "{framed} framed, {decoded} decoded"

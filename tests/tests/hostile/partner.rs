@@ -179,8 +179,8 @@ impl Partner {
         }
     }
 
-    /// Closes the sending side. Returns the names of all APDUs that are received until the connection ends, with the reason of
-    /// each Close.
+    /// Closes the sending side. Returns the names of all APDUs that are received until the connection ends. The name of a Close is
+    /// followed by the reason for it.
     pub(crate) fn heard_to_the_end(&mut self) -> io::Result<Vec<String>> {
         // An error means that the server has already ended the connection.
         let _ = self.stream.shutdown(Shutdown::Write);

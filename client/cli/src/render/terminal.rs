@@ -175,7 +175,7 @@ pub(crate) fn shown(octets: &[u8]) -> String {
     escape(&text_lossless(octets), |_| false).into_owned()
 }
 
-/// Returns a string from an APDU on one line.
+/// Formats a string from an APDU as a single line. Control characters are escaped.
 pub(crate) fn text_of(text: &InternationalString) -> String {
     shown(text.to_string_lossy().as_bytes())
 }

@@ -368,7 +368,7 @@ async fn the_search_ends_when_no_fallback_is_left() {
         }
     };
     check(id, ATTRIBUTES, one, &all, "no match no record matches", "-").await;
-    // Several records never count as the result, whichever search finds them.
+    // A search that finds several records is ambiguous, whichever search it is, so no record is delivered.
     let two = |asked: &str| {
         if asked.contains("1=12 ") {
             Hits(2)

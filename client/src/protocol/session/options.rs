@@ -39,7 +39,8 @@ pub struct SessionOptions {
     pub max_repeats: usize,
     /// The handler that answers challenges from the server. The option accessCtrl is offered only if there is one.
     pub access_control: Option<Arc<AccessControl>>,
-    /// The handler that decides on the cost of operations. The option resourceCtrl is offered only if there is one.
+    /// The handler that decides whether an operation continues, given the resources that it uses. The option resourceCtrl is
+    /// offered only if there is a handler.
     pub resource_control: Option<Arc<ResourceControl>>,
     /// The options for requests to an SRU server.
     pub sru: SruOptions,

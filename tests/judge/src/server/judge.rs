@@ -32,7 +32,7 @@ pub struct Judge {
     findings: Vec<Finding>,
     begun: SystemTime,
     started: Instant,
-    /// Whether one of the findings already reports the error that prevents checks.
+    /// Whether a finding already reports the error that keeps the remaining checks from running, so that it is reported only once.
     has_error: bool,
 }
 

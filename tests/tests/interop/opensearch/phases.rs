@@ -12,7 +12,7 @@ use super::{Home, assert_ran};
 
 /// A request at which a reload is killed, and the results.
 struct Phase {
-    /// A part of the first line of the request. The name of the new index ends with `-2`.
+    /// A part of the first line of the request. In these parts, `INDEX-2` is the new index.
     request: &'static str,
     /// The number of earlier requests that contain this part.
     turn: usize,

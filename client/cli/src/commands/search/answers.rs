@@ -190,7 +190,7 @@ impl QueryAnswers {
                     match self.found(query, &found, recipient).await {
                         Ok(begun) => shown = Some((begun, found)),
                         Err(answer) => {
-                            // The result may be reported again after it has changed.
+                            // No records are shown unless another event reports the result after it has changed.
                             shown = None;
                             ended = *answer;
                         }

@@ -64,7 +64,7 @@ pub(crate) struct Add {
     #[arg(long, value_name = "NAME", hide_short_help = true)]
     pub(crate) query_charset: Option<String>,
 
-    /// An attribute to add to operands without one of its type, such as 4=2; may be repeated.
+    /// An attribute, such as 4=2, to add to operands that have no attribute of the same type; may be repeated.
     #[arg(long = "attribute", value_name = "TYPE=VALUE", hide_short_help = true)]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) attributes: Vec<String>,

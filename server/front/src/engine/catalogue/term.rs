@@ -286,7 +286,8 @@ impl Reading<'_, '_> {
         }
     }
 
-    /// Returns the words of the term. Truncation applies to the ends of a phrase, and otherwise to every word.
+    /// Returns the words of the term. If they are a phrase (`in_order`), truncation applies only to the ends of the phrase; if not,
+    /// it applies to every word.
     fn words(&self, in_order: bool) -> Result<Vec<Word>, Diagnostic> {
         let words = match self.written.masked() {
             Some(text) => split_masked(&text),

@@ -495,7 +495,7 @@ async fn certificates_are_checked() {
     address.is_secure = true;
     let access = ClusterAccess::default();
     let link = Link::with_access(&[address], &access, 1, LONG);
-    // If the system has no trusted authorities, creating the link already fails.
+    // If the system has no trusted authorities, even creating the link fails.
     if let Ok(link) = link {
         assert_eq!(name(&asked(&link).await), "Unreachable");
     }

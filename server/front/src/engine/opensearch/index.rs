@@ -80,7 +80,7 @@ pub enum IndexError {
         /// The name of the index.
         index: String,
     },
-    /// The records were loaded with other settings.
+    /// The records were loaded with settings that differ from the current settings.
     #[error(
         "the index {0} was made with other settings of docid, sort, facets, scan or [[index]], or by a version of z3950d that indexes differently"
     )]

@@ -36,7 +36,7 @@ impl Upstream {
         let Err(why) = self.within(deadline, self.refusal(form), fetch).await else {
             return page;
         };
-        // Each record that could not be fetched is replaced with the reason of the failure.
+        // Each record that could not be fetched is replaced with the reason for the failure.
         for rank in ranks.skip(page.len()) {
             self.put(set, (rank, form), Err(why.clone()), &mut page);
         }

@@ -38,7 +38,7 @@ pub(super) const ROWS: &[Row] = &[
         let mut session = open(Arc::new(Nothing), Limits::default());
         answer(&mut session, scan_request("a"))
     }),
-    // Conditions about result sets.
+    // Conditions that concern result sets.
     (21, || searched(|request| request.replace_indicator = false)),
     (22, || {
         let offer = Offer {
@@ -63,7 +63,7 @@ pub(super) const ROWS: &[Row] = &[
         answer(&mut session, search("war"));
         answer(&mut session, named("2", "war"))
     }),
-    // Conditions about databases.
+    // Conditions that concern databases.
     (23, || searched(|request| request.database_names.clear())),
     (111, || {
         let mut session = open(
@@ -98,7 +98,7 @@ pub(super) const ROWS: &[Row] = &[
         only(now(session.answer(&Apdu::InitializeRequest(init))));
         answer(&mut session, search("war"))
     }),
-    // Conditions about records.
+    // Conditions that concern records.
     (13, || {
         presented(|request| request.result_set_start_point = 9)
     }),
@@ -173,7 +173,7 @@ pub(super) const ROWS: &[Row] = &[
             element_spec: None,
         })
     }),
-    // Conditions about Scan.
+    // Conditions that concern Scan.
     (206, || scanned(|request| request.step_size = Some(-1))),
     (228, || {
         scanned(|request| request.number_of_terms_requested = 0)
@@ -181,7 +181,7 @@ pub(super) const ROWS: &[Row] = &[
     (233, || {
         scanned(|request| request.preferred_position_in_response = Some(9))
     }),
-    // Conditions about Sort.
+    // Conditions that concern Sort.
     (207, || {
         sorted(Limits::default(), |request| request.sort_sequence.clear())
     }),

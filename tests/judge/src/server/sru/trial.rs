@@ -134,8 +134,7 @@ impl SruTrial {
         }
     }
 
-    /// Returns the version in which checks run that do not depend on the version. This is the latest version that the server
-    /// supports.
+    /// Returns the version to use for checks that do not depend on the version: the latest version that the server supports.
     pub(super) fn main(&self) -> Checked<Version> {
         let version = self.offer.versions.last().copied();
         version.ok_or_else(|| Verdict::not_judged("no answer of SRU came"))
