@@ -1,4 +1,4 @@
-//! Every limit of the server by name, with its default. The limits are sizes (Z39.50-2003 §3.2.1.1.5, §3.3), counts and times.
+//! Every limit of the server by name, with its default. The limits are sizes (Z39.50-2003 §3.2.1.1.4, §3.3), counts and times.
 //! Each limit bounds the memory or time that a peer can make the server use.
 
 use std::time::Duration;

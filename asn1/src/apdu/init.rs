@@ -51,7 +51,7 @@ productions! {
     #[derive(Copy, Eq, Default)]
     [3] pub struct ProtocolVersion(pub Bits)
 
-    /// The services and features that a peer offers or grants (Z39.50-2003 §3.2.1.1.4).
+    /// The services and features that a peer offers or grants (Z39.50-2003 §3.2.1.1.3).
     #[derive(Copy, Eq, Default)]
     [4] pub struct Options(pub Bits)
 }

@@ -25,7 +25,7 @@ use crate::transport::http::HttpClient;
 use crate::transport::{Routes, Timeouts};
 
 /// The options that an SRU session grants: search, present, delete, scan, sort, extended services (for updates), named
-/// result sets (which the client stores), and type-104 queries (Z39.50-2003 §3.2.1.1.4).
+/// result sets (which the client stores), and type-104 queries (Z39.50-2003 §3.2.1.1.3).
 const GRANTED: Options = Options(Bits::of(&[0, 1, 2, 7, 8, 10, 14, 19]));
 
 /// A request for the description of a database.

@@ -1,4 +1,4 @@
-//! Removes secrets from the octets of APDUs (Z39.50-2003 §3.2.1.1.3, §3.2.5). Octets from a client are kept only if their meaning
+//! Removes secrets from the octets of APDUs (Z39.50-2003 §3.2.1.1.2, §3.2.5). Octets from a client are kept only if their meaning
 //! is certain.
 
 use z3950_asn1::apdu::Apdu;

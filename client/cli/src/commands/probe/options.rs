@@ -1,4 +1,4 @@
-//! Tries each Init option once, to show whether a granted option works (Z39.50-2003 §3.2.1.1.6).
+//! Tries each Init option once, to show whether a granted option works (Z39.50-2003 §3.2.1.1.3).
 
 use std::sync::atomic::Ordering;
 
