@@ -1,7 +1,7 @@
 //! Checks the structure of the code base: the permitted dependencies between packages, the files published with each package,
 //! the length of files, and the contents of the top folder.
 
-mod floors;
+mod layers;
 mod packages;
 mod source;
 

@@ -1,45 +1,45 @@
-//! Checks the layers of each package, which are called floors. A module must not use modules on higher floors, and files must not
-//! use each other in a circle.
+//! Checks the layers of each package. A module must not use modules in higher layers, and files must not use each other in a
+//! cycle.
 
-mod circles;
-mod houses;
+mod cycles;
+mod packages;
 
 use std::collections::HashSet;
 
-use self::houses::HOUSES;
+use self::packages::PACKAGES;
 use crate::source::{Source, product};
 
-/// A package and its modules, one for each floor, from top to bottom. A name stands for the module and those of its submodules
+/// A package and its modules, one for each layer, from top to bottom. A name stands for the module and those of its submodules
 /// that are not listed themselves.
-struct House {
-    package: &'static str,
-    floors: &'static [&'static str],
+struct Package {
+    path: &'static str,
+    layers: &'static [&'static str],
 }
 
-impl House {
-    /// Returns the floor of a module, counted from the top.
-    fn floor(&self, module: &[String]) -> Option<usize> {
+impl Package {
+    /// Returns the index of the layer of a module, counted from the top.
+    fn layer(&self, module: &[String]) -> Option<usize> {
         let name = module.join("::");
         let mut best: Option<(usize, usize)> = None;
-        for (floor, entry) in self.floors.iter().enumerate() {
+        for (layer, entry) in self.layers.iter().enumerate() {
             let inside = name.strip_prefix(entry);
             let covers = inside.is_some_and(|rest| rest.is_empty() || rest.starts_with("::"));
             if covers && best.is_none_or(|(length, _)| length < entry.len()) {
-                best = Some((entry.len(), floor));
+                best = Some((entry.len(), layer));
             }
         }
-        best.map(|(_, floor)| floor)
+        best.map(|(_, layer)| layer)
     }
 
-    /// Returns an error for each use of a module on a higher floor, and for each module without a floor.
+    /// Returns an error for each use of a module in a higher layer, and for each module without a layer.
     fn faults(&self) -> Vec<String> {
-        let files = product(self.package);
-        assert!(!files.is_empty(), "{} has files", self.package);
+        let files = product(self.path);
+        assert!(!files.is_empty(), "{} has files", self.path);
         let modules: HashSet<Vec<String>> = files.iter().map(|file| file.module.clone()).collect();
         let mut faults = Vec::new();
         for file in files.iter().filter(|file| !file.module.is_empty()) {
-            let Some(floor) = self.floor(&file.module) else {
-                faults.push(format!("{} has no floor", file.path.display()));
+            let Some(layer) = self.layer(&file.module) else {
+                faults.push(format!("{} has no layer", file.path.display()));
                 continue;
             };
             for used in uses(file) {
@@ -47,8 +47,8 @@ impl House {
                 if used.is_empty() {
                     continue;
                 }
-                match self.floor(&used) {
-                    Some(other) if other >= floor => {}
+                match self.layer(&used) {
+                    Some(other) if other >= layer => {}
                     _ => faults.push(format!(
                         "{} uses {}, which is above it",
                         file.path.display(),
@@ -140,7 +140,7 @@ fn expand<'a>(mut path: Vec<String>, text: &'a str, found: &mut Vec<Vec<String>>
 
 #[test]
 fn no_module_uses_one_above_it() {
-    let faults: Vec<_> = HOUSES.iter().flat_map(House::faults).collect();
+    let faults: Vec<_> = PACKAGES.iter().flat_map(Package::faults).collect();
     assert!(faults.is_empty(), "\n{}", faults.join("\n"));
 }
 

@@ -1,15 +1,15 @@
-//! Checks that no files of a package use each other in a circle.
+//! Checks that no files of a package use each other in a cycle.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use super::houses::HOUSES;
+use super::packages::PACKAGES;
 use super::{module_of, uses};
 use crate::source::{Source, product};
 
-/// A package outside the workspace, which has no floors.
+/// A package outside the workspace, which has no layers.
 const PYTHON: &str = "client/python";
 
-/// The circles that are permitted, because they already exist. A circle that no longer exists must be removed from this list.
+/// The cycles that are permitted, because they already exist. A cycle that no longer exists must be removed from this list.
 const KNOWN: &[(&str, &[&str])] = &[
     // A query contains trees, and an operand in a tree can contain a query.
     ("asn1", &["apdu::query", "apdu::rpn"]),
@@ -39,7 +39,7 @@ const KNOWN: &[(&str, &[&str])] = &[
 ];
 
 /// The files that each file uses, with the path of one such use. Files are identified by the names of their modules. Uses of
-/// submodules through `self` are ignored, so that a module is not in a circle with its submodules.
+/// submodules through `self` are ignored, so that a module is not in a cycle with its submodules.
 struct Graph(BTreeMap<String, BTreeMap<String, String>>);
 
 impl Graph {
@@ -74,7 +74,7 @@ impl Graph {
     }
 
     /// Returns the sets of files in which each file uses all the others, directly or through other files of the set.
-    fn circles(&self) -> BTreeSet<Vec<&str>> {
+    fn cycles(&self) -> BTreeSet<Vec<&str>> {
         let reachable: BTreeMap<&str, BTreeSet<&str>> = { self.0.keys() }
             .map(|file| (file.as_str(), self.reachable(file)))
             .collect();
@@ -82,19 +82,19 @@ impl Graph {
             let used = reachable.get(file);
             used.is_some_and(|used| used.contains(other))
         };
-        let circles = reachable.iter().map(|(file, used)| {
+        let cycles = reachable.iter().map(|(file, used)| {
             let both_ways = used.iter().filter(|other| uses(other, file));
             both_ways.copied().collect::<Vec<_>>()
         });
-        circles.filter(|circle| !circle.is_empty()).collect()
+        cycles.filter(|cycle| !cycle.is_empty()).collect()
     }
 
-    /// Describes a circle by its files and, for each file that uses another file of the circle, one such use.
-    fn described(&self, circle: &[&str]) -> String {
-        let mut lines = vec![circle.join(", ")];
-        for file in circle {
+    /// Describes a cycle by its files and, for each file that uses another file of the cycle, one such use.
+    fn described(&self, cycle: &[&str]) -> String {
+        let mut lines = vec![cycle.join(", ")];
+        for file in cycle {
             for (used, path) in self.0.get(*file).into_iter().flatten() {
-                if circle.contains(&used.as_str()) {
+                if cycle.contains(&used.as_str()) {
                     lines.push(format!("    {file} uses {path}"));
                 }
             }
@@ -102,20 +102,20 @@ impl Graph {
         lines.join("\n")
     }
 
-    /// Returns an error for each circle that is not known, and for each known circle that does not exist.
+    /// Returns an error for each cycle that is not known, and for each known cycle that does not exist.
     fn faults(&self, known: &BTreeSet<Vec<&str>>) -> Vec<String> {
-        let circles = self.circles();
-        let new = circles.difference(known);
-        let new = new.map(|circle| format!("a circle: {}", self.described(circle)));
-        let gone = known.difference(&circles);
-        let gone = gone.map(|circle| format!("no longer a circle: {}", circle.join(", ")));
+        let cycles = self.cycles();
+        let new = cycles.difference(known);
+        let new = new.map(|cycle| format!("a cycle: {}", self.described(cycle)));
+        let gone = known.difference(&cycles);
+        let gone = gone.map(|cycle| format!("no longer a cycle: {}", cycle.join(", ")));
         new.chain(gone).collect()
     }
 }
 
 #[test]
-fn no_files_use_each_other_in_a_circle() {
-    let packages = HOUSES.iter().map(|house| house.package).chain([PYTHON]);
+fn no_files_use_each_other_in_a_cycle() {
+    let packages = PACKAGES.iter().map(|package| package.path).chain([PYTHON]);
     let packages: Vec<&str> = packages.collect();
     for (package, _) in KNOWN {
         assert!(packages.contains(package), "{package} is checked");
@@ -125,7 +125,7 @@ fn no_files_use_each_other_in_a_circle() {
         let files = product(package);
         assert!(!files.is_empty(), "{package} has files");
         let known = KNOWN.iter().filter(|(name, _)| *name == package);
-        let known = known.map(|(_, circle)| circle.to_vec()).collect();
+        let known = known.map(|(_, cycle)| cycle.to_vec()).collect();
         let of_package = Graph::of(&files).faults(&known);
         faults.extend(of_package.iter().map(|fault| format!("{package}: {fault}")));
     }
@@ -133,7 +133,7 @@ fn no_files_use_each_other_in_a_circle() {
 }
 
 #[test]
-fn a_planted_circle_is_found() {
+fn a_planted_cycle_is_found() {
     let file = |name: &str, code: &str| Source {
         module: name.split("::").map(str::to_owned).collect(),
         path: format!("{name}.rs").into(),
@@ -155,22 +155,22 @@ fn a_planted_circle_is_found() {
         file("text", "// crate::page\n#[cfg(test)]\nuse crate::page;"),
     ];
     let graph = Graph::of(&files);
-    let circle = vec![
+    let cycle = vec![
         "remote::counts",
         "remote::hits",
         "remote::set",
         "remote::upstream",
     ];
-    assert_eq!(graph.circles(), BTreeSet::from([circle.clone()]));
-    let found = "a circle: remote::counts, remote::hits, remote::set, remote::upstream
+    assert_eq!(graph.cycles(), BTreeSet::from([cycle.clone()]));
+    let found = "a cycle: remote::counts, remote::hits, remote::set, remote::upstream
     remote::counts uses remote::hits::Hits
     remote::hits uses remote::set::Set
     remote::hits uses remote::upstream
     remote::set uses remote::counts
     remote::upstream uses remote::set::Set";
     assert_eq!(graph.faults(&BTreeSet::new()), [found]);
-    let mut known = BTreeSet::from([circle]);
+    let mut known = BTreeSet::from([cycle]);
     assert!(graph.faults(&known).is_empty());
     known.insert(vec!["page", "text"]);
-    assert_eq!(graph.faults(&known), ["no longer a circle: page, text"]);
+    assert_eq!(graph.faults(&known), ["no longer a cycle: page, text"]);
 }

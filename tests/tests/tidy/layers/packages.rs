@@ -1,11 +1,11 @@
-//! The packages and their floors.
+//! The packages and their layers.
 
-use super::House;
+use super::Package;
 
-pub(super) const HOUSES: &[House] = &[
-    House {
-        package: "asn1/marc",
-        floors: &[
+pub(super) const PACKAGES: &[Package] = &[
+    Package {
+        path: "asn1/marc",
+        layers: &[
             "stream::mutation",
             "stream::damage",
             "charset::corpus",
@@ -63,9 +63,9 @@ pub(super) const HOUSES: &[House] = &[
             "fold",
         ],
     },
-    House {
-        package: "asn1/files",
-        floors: &[
+    Package {
+        path: "asn1/files",
+        layers: &[
             "write::growing",
             "write::whole",
             "write::draft",
@@ -78,9 +78,9 @@ pub(super) const HOUSES: &[House] = &[
             "hex",
         ],
     },
-    House {
-        package: "asn1",
-        floors: &[
+    Package {
+        path: "asn1",
+        layers: &[
             "sru::sound",
             "sru::opac",
             "sru::search_sources",
@@ -165,9 +165,9 @@ pub(super) const HOUSES: &[House] = &[
             "marc",
         ],
     },
-    House {
-        package: "client",
-        floors: &[
+    Package {
+        path: "client",
+        layers: &[
             "testing",
             "blocking",
             "blocking::client",
@@ -271,9 +271,9 @@ pub(super) const HOUSES: &[House] = &[
             "marc",
         ],
     },
-    House {
-        package: "server",
-        floors: &[
+    Package {
+        path: "server",
+        layers: &[
             "requests",
             "testing::builder",
             "testing",
@@ -406,9 +406,9 @@ pub(super) const HOUSES: &[House] = &[
             "marc",
         ],
     },
-    House {
-        package: "tests/judge",
-        floors: &[
+    Package {
+        path: "tests/judge",
+        layers: &[
             "server::judge",
             "server::schedule",
             "server::report",
@@ -449,9 +449,9 @@ pub(super) const HOUSES: &[House] = &[
             "requests",
         ],
     },
-    House {
-        package: "server/front",
-        floors: &[
+    Package {
+        path: "server/front",
+        layers: &[
             "page",
             "gateway",
             "gateway::answer",
@@ -473,9 +473,9 @@ pub(super) const HOUSES: &[House] = &[
             "trouble",
         ],
     },
-    House {
-        package: "server/cli",
-        floors: &[
+    Package {
+        path: "server/cli",
+        layers: &[
             "serve",
             "reload",
             "logging",
@@ -504,13 +504,13 @@ pub(super) const HOUSES: &[House] = &[
             "files",
         ],
     },
-    House {
-        package: "client/cli/help",
-        floors: &["completion", "manual", "page", "roff", "text"],
+    Package {
+        path: "client/cli/help",
+        layers: &["completion", "manual", "page", "roff", "text"],
     },
-    House {
-        package: "client/cli",
-        floors: &[
+    Package {
+        path: "client/cli",
+        layers: &[
             "args::manual",
             "args::manual::topics",
             "args::leading",
