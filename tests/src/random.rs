@@ -39,12 +39,12 @@ impl Random {
 
     /// Returns a random octet. Octets that have a special meaning in BER are preferred.
     pub fn octet(&mut self) -> u8 {
-        const TELLING: [u8; 16] = [
+        const SPECIAL: [u8; 16] = [
             0, 1, 2, 0x7f, 0x80, 0x81, 0x82, 0x84, 0x85, 0xff, 0x30, 0xa0, 0xa1, 0xbf, 0x1f, 0x9f,
         ];
         match self.below(3) {
             0 => u8::try_from(self.below(256)).unwrap_or(0),
-            _ => *self.pick(&TELLING),
+            _ => *self.pick(&SPECIAL),
         }
     }
 

@@ -99,7 +99,7 @@ fn originals() -> Vec<Bytes> {
 }
 
 /// Octets with a special meaning in ISO 2709, for use in mutations.
-const TELLING: &[u8] = &[
+const SPECIAL: &[u8] = &[
     0x1D, 0x1E, 0x1F, b'0', b'9', b' ', b'a', 0, 0x80, 0xC3, 0xFF, b'\n', b'\\', b'$', b'{',
 ];
 
@@ -113,7 +113,7 @@ fn mutate(random: &mut Random, octets: &mut Vec<u8>) {
     };
     let place = random.below(octets.len().min(reach));
     let octet = match random.below(2) {
-        0 => *random.pick(TELLING),
+        0 => *random.pick(SPECIAL),
         _ => u8::try_from(random.below(256)).expect("an octet"),
     };
     match random.below(8) {

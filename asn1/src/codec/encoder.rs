@@ -22,7 +22,7 @@ pub(super) struct Encoder<'a> {
     /// The number of octets that all marks insert.
     inserted: usize,
     /// The octet strings that are borrowed from the caller and have not been encoded yet.
-    lent: std::iter::Peekable<std::vec::IntoIter<&'a [u8]>>,
+    borrowed: std::iter::Peekable<std::vec::IntoIter<&'a [u8]>>,
 }
 
 /// The octets to insert before the octet at index `at`.
@@ -35,7 +35,7 @@ enum Insertion<'a> {
     /// A length whose first octet is already written; the mark inserts the other octets. A length below 128 has no
     /// other octets.
     Length(usize),
-    Lent(&'a [u8]),
+    Borrowed(&'a [u8]),
 }
 
 /// A constructed value whose contents are being written.
@@ -54,14 +54,14 @@ const USUAL_MARKS: usize = 8;
 const SHORT: usize = 127;
 
 impl<'a> Encoder<'a> {
-    /// Creates an encoder for a value that contains the borrowed octet strings `lent`, in this order. An octet string
+    /// Creates an encoder for a value that contains the octet strings `borrowed`, in this order. An octet string
     /// that is encoded out of this order is copied like any other octets.
-    pub(super) fn new(lent: Vec<&'a [u8]>) -> Self {
+    pub(super) fn new(borrowed: Vec<&'a [u8]>) -> Self {
         Self {
             octets: Vec::with_capacity(USUAL_SIZE),
             marks: Vec::with_capacity(USUAL_MARKS),
             inserted: 0,
-            lent: lent.into_iter().peekable(),
+            borrowed: borrowed.into_iter().peekable(),
         }
     }
 
@@ -81,7 +81,7 @@ impl<'a> Encoder<'a> {
                 Insertion::Length(length) => {
                     output.extend_from_slice(significant(&length.to_be_bytes()));
                 }
-                Insertion::Lent(octets) => output.extend_from_slice(octets),
+                Insertion::Borrowed(octets) => output.extend_from_slice(octets),
             }
         }
         output.extend_from_slice(self.octets.get(written..).unwrap_or_default());
@@ -263,15 +263,18 @@ impl<'a> rasn::Encoder<'_> for Encoder<'a> {
         value: &[u8],
         _: Identifier,
     ) -> Result<(), EncodeError> {
-        match self.lent.next_if(|lent| std::ptr::eq(*lent, value)) {
+        match self
+            .borrowed
+            .next_if(|borrowed| std::ptr::eq(*borrowed, value))
+        {
             None => self.primitive(tag, value),
-            Some(lent) => {
+            Some(borrowed) => {
                 self.identifier(tag, PRIMITIVE);
-                self.length(lent.len());
-                self.inserted += lent.len();
+                self.length(borrowed.len());
+                self.inserted += borrowed.len();
                 self.marks.push(Mark {
                     at: self.octets.len(),
-                    insertion: Insertion::Lent(lent),
+                    insertion: Insertion::Borrowed(borrowed),
                 });
             }
         }
@@ -483,7 +486,7 @@ mod tests {
     }
 
     #[test]
-    fn lent_octets_found_elsewhere_are_copied() {
+    fn borrowed_octets_found_elsewhere_are_copied() {
         let here = b"here".to_vec();
         let mut encoder = Encoder::new(vec![b"elsewhere"]);
         let value = crate::types::OctetString::from(here);

@@ -50,14 +50,14 @@ pub fn encode_value<T: BerValue>(value: &T) -> Result<Vec<u8>, EncodeError> {
     })
 }
 
-/// Encodes a value that contains the borrowed octet strings `lent`, and appends the result to `output`; see
+/// Encodes a value that contains the octet strings `borrowed`, and appends the result to `output`; see
 /// [`Encoder`].
 pub(super) fn write<T: rasn::Encode>(
     value: &T,
-    lent: Vec<&[u8]>,
+    borrowed: Vec<&[u8]>,
     output: &mut Vec<u8>,
 ) -> Result<(), String> {
-    let mut encoder = Encoder::new(lent);
+    let mut encoder = Encoder::new(borrowed);
     value
         .encode(&mut encoder)
         .map_err(|error| error.to_string())?;

@@ -181,7 +181,7 @@ fn printed_queries_are_read_as_the_same_queries() {
 #[test]
 fn mutated_queries_are_read_or_refused_where_the_fault_is() {
     /// Pieces of text that have a meaning in CCL, which mutations insert.
-    const TELLING: [&str; 24] = [
+    const SPECIAL: [&str; 24] = [
         "(", ")", ",", "%", "!", "%2", "<", ">", "=", "<=", "\"", "\\", "?", "#", "-", " ",
         " and ", " or ", " not ", "set=", "tiau=", "date=", "\u{0}", "ü",
     ];
@@ -207,7 +207,7 @@ fn mutated_queries_are_read_or_refused_where_the_fault_is() {
             let piece: Vec<char> = match random.below(4) {
                 0 => Vec::new(),
                 1 => random.pick(&samples).0.chars().take(12).collect(),
-                _ => random.pick(&TELLING).chars().collect(),
+                _ => random.pick(&SPECIAL).chars().collect(),
             };
             let end = if random.below(2) == 0 { at } else { behind };
             mutant.splice(at..end, piece);

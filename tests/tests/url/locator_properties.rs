@@ -248,9 +248,9 @@ pub(crate) fn url() -> impl Strategy<Value = Url> {
 }
 
 fn mutate(text: &mut Vec<u8>, others: &[Vec<u8>], random: &mut Random) {
-    const TELLING: &[u8] = b"/?;:@&=+#%[]<>\"~_-.0aA \t\n\0\x7F\x80\xFF";
+    const SPECIAL: &[u8] = b"/?;:@&=+#%[]<>\"~_-.0aA \t\n\0\x7F\x80\xFF";
     let at = random.below(text.len() + 1);
-    let octet = *random.pick(TELLING);
+    let octet = *random.pick(SPECIAL);
     match random.below(6) {
         0 => text.insert(at, octet),
         1 => text.truncate(at),

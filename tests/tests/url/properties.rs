@@ -200,12 +200,12 @@ fn respelled(canonical: &str, random: &mut Random) -> String {
 }
 
 fn mutate(text: &mut Vec<u8>, others: &[Vec<u8>], random: &mut Random) {
-    const TELLING: &[u8] = b"/?;:@&=+#%[]<>\"~_-.0aA \t\n\0\x7F\x80\xFF";
+    const SPECIAL: &[u8] = b"/?;:@&=+#%[]<>\"~_-.0aA \t\n\0\x7F\x80\xFF";
     let at = random.below(text.len() + 1);
     let octet = if random.below(4) == 0 {
         random.below(256) as u8
     } else {
-        *random.of(TELLING)
+        *random.of(SPECIAL)
     };
     match random.below(5) {
         0 => text.insert(at, octet),

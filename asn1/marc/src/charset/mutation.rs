@@ -27,7 +27,7 @@ const ORIGINALS: &[&[u8]] = &[
 ];
 
 /// Octets with a special meaning in some set, for use in mutations.
-const TELLING: &[u8] = &[
+const SPECIAL: &[u8] = &[
     0x1B, 0x1F, b'(', b')', b'$', b'!', b'1', b's', b'g', 0x20, 0x7F, 0x80, 0x88, 0xA0, 0xC2, 0xEB,
     0xEC, 0xFA, 0xFB, 0xDD, 0xDF, 0xFF, 0xF0, b'&',
 ];
@@ -117,7 +117,7 @@ fn survives_in_a_record(octets: Vec<u8>, charset: Charset) {
 fn mutate(random: &mut Random, octets: &mut Vec<u8>) {
     let place = random.below(octets.len());
     let octet = match random.below(2) {
-        0 => *random.pick(TELLING),
+        0 => *random.pick(SPECIAL),
         _ => u8::try_from(random.below(256)).expect("an octet"),
     };
     match random.below(5) {

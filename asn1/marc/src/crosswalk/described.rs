@@ -613,7 +613,7 @@ mod tests {
     /// Checks that a damaged document is either refused or becomes a record that can be written in every form.
     #[test]
     fn audit_r_a11_mutated_descriptions_are_read_or_refused() {
-        const TELLING: &[u8] = b"<>/&;\"'=#x1F:-! \n\r\0\x1D\x1E\x1F\x80\xC3\xFF";
+        const SPECIAL: &[u8] = b"<>/&;\"'=#x1F:-! \n\r\0\x1D\x1E\x1F\x80\xC3\xFF";
         let documents = [
             "<oai_dc:dc xmlns:oai_dc=\"o\" xmlns:dc=\"d\"><dc:title>The end &amp; after</dc:title><dc:creator>Austen, Jane</dc:creator>\
              <dc:date>c1813.</dc:date><dc:identifier>urn:ISBN:0141439513</dc:identifier><dc:language>eng</dc:language></oai_dc:dc>",
@@ -629,7 +629,7 @@ mod tests {
             for _ in 0..rounds(500) {
                 let mut octets = document.as_bytes().to_vec();
                 for _ in 0..=random.below(4) {
-                    let (at, octet) = (random.below(octets.len()), *random.pick(TELLING));
+                    let (at, octet) = (random.below(octets.len()), *random.pick(SPECIAL));
                     match random.below(4) {
                         0 | 1 => octets[at] = octet,
                         2 => octets.insert(at, octet),

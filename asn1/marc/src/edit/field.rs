@@ -52,7 +52,7 @@ impl<'a> FieldMut<'a> {
     /// [`EditError`] for a control field, an invalid code, a control character, and a record that cannot hold the text.
     pub fn set(&mut self, code: &str, text: &str) -> Result<&mut Self, EditError> {
         self.check_subfield(code, text)?;
-        self.take_characters_of(text.as_bytes())?;
+        self.ensure_representable(text.as_bytes())?;
         let mut body = self.head(text.len() + code.len() + 1);
         let mut is_set = false;
         for subfield in self.field.subfields_with(self.leader.code_length()) {
@@ -78,7 +78,7 @@ impl<'a> FieldMut<'a> {
     /// The same errors as [`FieldMut::set`].
     pub fn push(&mut self, code: &str, text: &str) -> Result<&mut Self, EditError> {
         self.check_subfield(code, text)?;
-        self.take_characters_of(text.as_bytes())?;
+        self.ensure_representable(text.as_bytes())?;
         let mut body = self.head(text.len() + code.len() + 1);
         let indicators = self.field.indicators().len();
         body.put_slice(self.field.body.get(indicators..).unwrap_or_default());
@@ -128,7 +128,7 @@ impl<'a> FieldMut<'a> {
         self.check_data()?;
         let code_length = self.leader.code_length();
         let body = body_of(self.tag, &self.head(0), subfields, code_length)?;
-        self.take_characters_of(&body)?;
+        self.ensure_representable(&body)?;
         self.field.body = body;
         Ok(self)
     }
@@ -157,7 +157,7 @@ impl<'a> FieldMut<'a> {
             return Err(EditError::DataField(self.tag));
         }
         check_text(self.tag, None, value)?;
-        self.take_characters_of(value.as_bytes())?;
+        self.ensure_representable(value.as_bytes())?;
         self.field.body = Bytes::copy_from_slice(value.as_bytes());
         Ok(self)
     }
@@ -183,7 +183,7 @@ impl<'a> FieldMut<'a> {
 
     /// Converts the record to UTF-8 so that it can hold this text, unless the text is ASCII, which is the same in all
     /// sets.
-    fn take_characters_of(&mut self, text: &[u8]) -> Result<(), EditError> {
+    fn ensure_representable(&mut self, text: &[u8]) -> Result<(), EditError> {
         if text.is_ascii() {
             return Ok(());
         }

@@ -109,12 +109,12 @@ fn written(form: Form, record: &MarcRecord) -> Vec<u8> {
 }
 
 /// Octets with a special meaning in one of the forms, for use in mutations.
-const TELLING: &[u8] = b"<>/&;\"'={}[],:\\$#! \n\r\0\x1B\x1F\x80\xC3\xFFax0-?";
+const SPECIAL: &[u8] = b"<>/&;\"'={}[],:\\$#! \n\r\0\x1B\x1F\x80\xC3\xFFax0-?";
 
 pub(super) fn mutate(octets: &mut Vec<u8>, random: &mut Random) {
     for _ in 0..=random.below(3) {
         let place = random.below(octets.len());
-        let octet = *random.pick(TELLING);
+        let octet = *random.pick(SPECIAL);
         match random.below(5) {
             0 | 1 if place < octets.len() => octets[place] = octet,
             2 => octets.insert(place, octet),

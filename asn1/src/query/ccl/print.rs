@@ -31,7 +31,7 @@ pub fn print(query: &RpnQuery, bib: &Bib) -> Result<String, UnsupportedQuery> {
             "CCL cannot name the attribute set {name}"
         )));
     }
-    let operand = |operand: &Operand| Ok((said(operand, bib)?, false));
+    let operand = |operand: &Operand| Ok((operand_text(operand, bib)?, false));
     // Operators other than proximity have equal precedence and are left-associative.
     let (text, _) = query
         .rpn
@@ -72,12 +72,12 @@ fn distance(proximity: &ProximityOperator) -> Result<String, UnsupportedQuery> {
         RelationType::LESS_THAN => proximity.distance.checked_sub(1),
         _ => None,
     };
-    let sayable = proximity.exclusion == Some(false)
+    let expressible = proximity.exclusion == Some(false)
         && most.is_some()
         && proximity.proximity_unit_code == words;
     match most.unwrap_or_default() {
-        1 if sayable => Ok(sign.to_string()),
-        number if sayable && number >= 0 => Ok(format!("{sign}{number}")),
+        1 if expressible => Ok(sign.to_string()),
+        number if expressible && number >= 0 => Ok(format!("{sign}{number}")),
         _ => {
             let operator = Operator::Prox(Box::new(proximity.clone()));
             Err(UnsupportedQuery(format!(
@@ -87,7 +87,7 @@ fn distance(proximity: &ProximityOperator) -> Result<String, UnsupportedQuery> {
     }
 }
 
-fn said(operand: &Operand, bib: &Bib) -> Result<String, UnsupportedQuery> {
+fn operand_text(operand: &Operand, bib: &Bib) -> Result<String, UnsupportedQuery> {
     let wanted = RpnQuery::bib1(RpnStructure::Op(operand.clone()));
     let unnamed = || UnsupportedQuery(format!("CCL cannot name the result set of {wanted}"));
     let means = |text: &str| parse(text, bib).is_ok_and(|query| is_same(&query, &wanted));
@@ -171,13 +171,13 @@ fn lists(attributes: &[AttributeElement], bib: &Bib) -> Vec<String> {
     }
     let qualifiers = bib.qualifiers.iter();
     let qualifiers = qualifiers.filter_map(|one| Some((one.name.as_str(), given(one)?)));
-    let (silent, telling): (Vec<_>, Vec<_>) = qualifiers.partition(|(_, given)| given.is_empty());
+    let (controls, adding): (Vec<_>, Vec<_>) = qualifiers.partition(|(_, given)| given.is_empty());
     // Each entry is a list of qualifiers and the attributes that the list lacks; each list extends a shorter list.
     let mut lists = vec![(Vec::new(), attributes)];
     let mut at = 0;
     while let Some((list, lacking)) = lists.get(at).cloned() {
         at += 1;
-        for (name, given) in &telling {
+        for (name, given) in &adding {
             if let Some(lacking) = lacking.strip_prefix(&given[..])
                 && lists.len() < MAX_TRIED
             {
@@ -188,7 +188,7 @@ fn lists(attributes: &[AttributeElement], bib: &Bib) -> Vec<String> {
     let implied = |one: &AttributeElement| matches!(one.attribute_type, 2 | 4 | 5);
     lists.retain(|(_, lacking)| lacking.iter().all(implied));
     // A qualifier that adds no attributes only controls how the query is read, and only the first such qualifier counts.
-    let first = silent.iter().map(|(name, _)| Some(*name));
+    let first = controls.iter().map(|(name, _)| Some(*name));
     let firsts: Vec<Option<&str>> = std::iter::once(None).chain(first).collect();
     let mut found = Vec::new();
     for (list, _) in lists {

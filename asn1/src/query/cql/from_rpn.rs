@@ -109,22 +109,22 @@ fn clause(
             "CQL cannot restrict a result set by attributes".into(),
         )),
         Operand::AttributesPlusTerm(operand) => {
-            let speaker = Speaker {
+            let search = ClauseSearch {
                 properties: Cow::Borrowed(properties),
                 wanted: in_one_set(&operand.attributes, default_set),
                 term: text(&operand.term)?,
                 masks: None,
             };
-            let masked = || speaker.masked().and_then(|masked| masked.clause().ok());
+            let masked = || search.masked().and_then(|masked| masked.clause().ok());
             // Many servers support masks but few know the modifier for regular expressions, so masks are preferred.
-            if speaker.truncation() == Some(REGEXP)
+            if search.truncation() == Some(REGEXP)
                 && let Some(clause) = masked()
             {
                 return Ok(clause);
             }
-            speaker
+            search
                 .clause()
-                .or_else(|refusal| masked().or_else(|| speaker.named()).ok_or(refusal))
+                .or_else(|refusal| masked().or_else(|| search.named()).ok_or(refusal))
         }
         Operand::ResultSet(name) => {
             let name = std::str::from_utf8(name.0.as_bytes());
@@ -176,7 +176,7 @@ const Z3958: i64 = 104;
 
 /// The state of the search for a clause that expresses an operand.
 #[derive(Clone)]
-struct Speaker<'a> {
+struct ClauseSearch<'a> {
     properties: Cow<'a, Properties>,
     /// The attributes that the clause must produce, each with an explicit set.
     wanted: Vec<AttributeElement>,
@@ -185,7 +185,7 @@ struct Speaker<'a> {
     masks: Option<String>,
 }
 
-impl Speaker<'_> {
+impl ClauseSearch<'_> {
     /// Returns the truncation value, if it is a number.
     fn truncation(&self) -> Option<i64> {
         let mut wanted = self.wanted.iter();
@@ -287,8 +287,11 @@ impl Speaker<'_> {
         let Term::General(octets) = &operand.term else {
             return None;
         };
-        let said = in_one_set(&operand.attributes, query.attribute_set);
-        let missing = self.wanted.iter().filter(|wanted| !said.contains(wanted));
+        let produced = in_one_set(&operand.attributes, query.attribute_set);
+        let missing = self
+            .wanted
+            .iter()
+            .filter(|wanted| !produced.contains(wanted));
         let is_meant = self.masks.is_some() || octets[..] == *self.term.as_bytes();
         is_meant.then(|| missing.cloned().collect())
     }
@@ -476,9 +479,9 @@ mod tests {
             ("@term numeric 5", "5"),
         ] {
             let query = parse_pqf(pqf).expect(pqf);
-            let said = from_rpn(&query, &properties).expect(pqf);
-            assert_eq!(said.to_string(), expected, "{pqf}");
-            assert_eq!(cql::parse(expected), Ok(said), "{pqf}");
+            let produced = from_rpn(&query, &properties).expect(pqf);
+            assert_eq!(produced.to_string(), expected, "{pqf}");
+            assert_eq!(cql::parse(expected), Ok(produced), "{pqf}");
         }
     }
 

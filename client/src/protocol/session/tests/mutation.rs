@@ -31,11 +31,11 @@ impl Random {
 
     fn octet(&mut self) -> u8 {
         // These lengths, end markers and signs are more likely to reveal errors than random octets.
-        const TELLING: [u8; 12] = [
+        const SPECIAL: [u8; 12] = [
             0, 1, 0x7f, 0x80, 0x81, 0x84, 0xff, 0xb7, 0xb9, 0xbf, 0x30, 0xa1,
         ];
         match self.below(2) {
-            0 => TELLING[self.below(TELLING.len())],
+            0 => SPECIAL[self.below(SPECIAL.len())],
             _ => u8::try_from(self.below(256)).expect("an octet"),
         }
     }
