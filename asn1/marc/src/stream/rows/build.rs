@@ -253,7 +253,7 @@ impl<'a> RowRecord<'a> {
                         value.len() == 4 && value.bytes().all(|octet| octet.is_ascii_digit());
                     let number = self.next(tag, code);
                     if is_year && number == 0 {
-                        self.put_codes(&[(6, "s"), (7, &value), (11, "    ")]);
+                        self.put_codes_if_free(&[(6, "s"), (7, &value), (11, "    ")]);
                     }
                     self.add(tag, number, code, value, true);
                 }
@@ -316,11 +316,11 @@ impl<'a> RowRecord<'a> {
         }
         let values = distinct;
         let codes: Vec<Option<String>> = values.iter().copied().map(code_of).collect();
-        let has_room = match codes.as_slice() {
-            [Some(code), ..] => self.put_codes(&[(35, code)]),
+        let is_written = match codes.as_slice() {
+            [Some(code), ..] => self.put_codes_if_free(&[(35, code)]),
             _ => false,
         };
-        if has_room && values.len() == 1 {
+        if is_written && values.len() == 1 {
             return;
         }
         let number = self.next(tag, b'a');
@@ -332,24 +332,24 @@ impl<'a> RowRecord<'a> {
 
     /// Writes codes to their positions in 008, unless any of these already has a code. Returns whether the codes were
     /// written.
-    fn put_codes(&mut self, codes: &[(usize, &str)]) -> bool {
+    fn put_codes_if_free(&mut self, codes: &[(usize, &str)]) -> bool {
         let length = length_of(FIXED).unwrap_or(0);
         let field = self
             .control
             .entry((FIXED, 0))
             .or_insert_with(|| vec![FILL; length]);
-        let has_room = codes.iter().all(|(place, code)| {
+        let are_free = codes.iter().all(|(place, code)| {
             let mut places = field.iter().skip(*place).take(code.len());
             places.len() == code.len() && places.all(|place| *place == FILL)
         });
-        if has_room {
+        if are_free {
             for (place, code) in codes {
                 for (place, code) in field.iter_mut().skip(*place).zip(code.chars()) {
                     *place = code;
                 }
             }
         }
-        has_room
+        are_free
     }
 
     fn has_leader(&self) -> bool {
