@@ -56,12 +56,12 @@ impl From<SystemTime> for Moment {
 }
 
 impl Moment {
-    /// Converts the moment to a system time. Returns `None` if a value is out of range, or if the year is after 9999. A
-    /// day past the end of its month counts as a day in the next month.
+    /// Converts the moment to a system time. Returns `None` if a value is out of range, if the month does not have this
+    /// day, or if the year is after 9999.
     pub fn time(self) -> Option<SystemTime> {
         let is_one = (1970..=9999).contains(&self.year)
             && (1..=12).contains(&self.month)
-            && (1..=31).contains(&self.day)
+            && (1..=self.days_of_month()).contains(&self.day)
             && self.hour < 24
             && self.minute < 60
             && self.second <= 60;
@@ -77,6 +77,18 @@ impl Moment {
         let seconds = days.checked_sub(DAYS_TO_1970)? * SECONDS_A_DAY;
         let seconds = seconds + self.hour * 3600 + self.minute * 60 + self.second;
         UNIX_EPOCH.checked_add(Duration::new(seconds, self.nanosecond))
+    }
+
+    /// Returns the number of days of the month.
+    fn days_of_month(self) -> u64 {
+        let is_leap = self.year.is_multiple_of(4)
+            && (!self.year.is_multiple_of(100) || self.year.is_multiple_of(400));
+        match self.month {
+            2 if is_leap => 29,
+            2 => 28,
+            4 | 6 | 9 | 11 => 30,
+            _ => 31,
+        }
     }
 
     /// Returns the date as `YYYYMMDD`.
@@ -117,6 +129,33 @@ mod tests {
         }
         let before = UNIX_EPOCH - Duration::from_secs(1);
         assert_eq!(Moment::from(before), Moment::from(UNIX_EPOCH));
+    }
+
+    #[test]
+    fn days_past_the_end_of_a_month_have_no_time() {
+        for (year, month, days) in [
+            (2025, 1, 31),
+            (2025, 2, 28),
+            (2024, 2, 29),
+            (2000, 2, 29),
+            (2100, 2, 28),
+            (2025, 4, 30),
+            (2025, 12, 31),
+        ] {
+            let moment = Moment {
+                year,
+                month,
+                day: days,
+                ..Moment::from(UNIX_EPOCH)
+            };
+            let time = moment.time().expect("the last day of the month");
+            assert_eq!(Moment::from(time), moment);
+            let after = Moment {
+                day: days + 1,
+                ..moment
+            };
+            assert_eq!(after.time(), None, "{after:?}");
+        }
     }
 
     #[test]
