@@ -74,7 +74,7 @@ fn stream(octets: &[u8], arguments: &Decode, output: &mut Output) -> Result<Exit
             place: format!("octet {at}"),
             offset: Some(at),
             line: None,
-            said: Said::default(),
+            entry: TranscriptEntry::default(),
             octets: rest.get(..length).unwrap_or_default(),
         };
         exit = exit.and(captured.show(arguments, output)?);
@@ -89,7 +89,7 @@ fn transcript(lines: &[u8], arguments: &Decode, output: &mut Output) -> Result<E
     let mut exit = Exit::Delivered;
     let mut number = 0;
     for (line, text) in (1_usize..).zip(lines.split(|octet| *octet == b'\n')) {
-        let (said, spoken) = match Said::read(text) {
+        let (entry, content) = match TranscriptEntry::read(text) {
             Ok(read) => read,
             Err(words) => {
                 output.error(&format!("line {line}: {words}"));
@@ -97,7 +97,7 @@ fn transcript(lines: &[u8], arguments: &Decode, output: &mut Output) -> Result<E
                 continue;
             }
         };
-        let version = said.version.as_ref();
+        let version = entry.version.as_ref();
         if let Some(version) = version.filter(|version| **version != TRANSCRIPT_VERSION) {
             return Err(Failure::Input {
                 path: arguments.file.display().to_string(),
@@ -106,22 +106,22 @@ fn transcript(lines: &[u8], arguments: &Decode, output: &mut Output) -> Result<E
                 ),
             });
         }
-        let octets = match spoken {
-            Spoken::Apdu(octets) => octets,
-            Spoken::Http { start, octets } => {
+        let octets = match content {
+            EntryContent::Apdu(octets) => octets,
+            EntryContent::Http { start, octets } => {
                 number += 1;
-                said.show_http((number, line), &start, octets, arguments, output)?;
+                entry.show_http((number, line), &start, octets, arguments, output)?;
                 continue;
             }
-            Spoken::Nothing => continue,
+            EntryContent::Nothing => continue,
         };
         number += 1;
         let captured = Captured {
             number,
-            place: said.place(line),
+            place: entry.place(line),
             offset: None,
             line: Some(line),
-            said,
+            entry,
             octets: &octets,
         };
         exit = exit.and(captured.show(arguments, output)?);
@@ -140,7 +140,7 @@ struct Captured<'a> {
     /// The number of the line, if the input is a transcript.
     line: Option<usize>,
     /// The parsed line; empty if the input is a stream.
-    said: Said,
+    entry: TranscriptEntry,
     octets: &'a [u8],
 }
 
@@ -163,9 +163,9 @@ impl Captured<'_> {
                 "number": self.number,
                 "offset": self.offset,
                 "line": self.line,
-                "time": self.said.time,
-                "session": self.said.session,
-                "direction": self.said.direction,
+                "time": self.entry.time,
+                "session": self.entry.session,
+                "direction": self.entry.direction,
                 "octets": octets.len(),
                 "apdu": name,
                 "value": apdu.map(decoded::to_json),
@@ -240,7 +240,7 @@ const PACKETS: [[u8; 4]; 5] = [
 
 /// A line of a transcript, as parsed from JSON.
 #[derive(Debug, Default, Deserialize)]
-struct Said {
+struct TranscriptEntry {
     /// The version of the transcript's format.
     version: Option<Value>,
     time: Option<String>,
@@ -258,7 +258,7 @@ struct Said {
 
 /// The decoded content of a transcript line.
 #[derive(Debug, PartialEq, Eq)]
-enum Spoken {
+enum EntryContent {
     /// The octets of an APDU that was sent or received.
     Apdu(Vec<u8>),
     /// An HTTP message: its start line, and the number of octets in its body.
@@ -285,7 +285,7 @@ fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     Ok(octets)
 }
 
-impl Said {
+impl TranscriptEntry {
     /// Describes the position of the line, such as `line 7, session 2, sent`.
     fn place(&self, line: usize) -> String {
         let session = self.session.map(|session| format!(", session {session}"));
@@ -298,29 +298,29 @@ impl Said {
     }
 
     /// Parses a line of a transcript.
-    fn read(line: &[u8]) -> Result<(Self, Spoken), String> {
+    fn read(line: &[u8]) -> Result<(Self, EntryContent), String> {
         if line.trim_ascii().is_empty() {
-            return Ok((Self::default(), Spoken::Nothing));
+            return Ok((Self::default(), EntryContent::Nothing));
         }
-        let said: Self = serde_json::from_slice(line)
+        let entry: Self = serde_json::from_slice(line)
             .map_err(|error| format!("not a line of a transcript: {error}"))?;
         let octets = |digits: &String| {
             let octets = hexadecimal(digits.as_bytes());
             octets.ok_or("its octets are not in hexadecimal".to_owned())
         };
-        let spoken = match (&said.octets, &said.head) {
-            (Some(digits), _) => Spoken::Apdu(octets(digits)?),
-            (None, Some(head)) => Spoken::Http {
+        let content = match (&entry.octets, &entry.head) {
+            (Some(digits), _) => EntryContent::Apdu(octets(digits)?),
+            (None, Some(head)) => EntryContent::Http {
                 start: head.lines().next().unwrap_or_default().to_owned(),
-                octets: match (&said.body, &said.body_octets) {
+                octets: match (&entry.body, &entry.body_octets) {
                     (Some(body), _) => body.len(),
                     (None, Some(digits)) => octets(digits)?.len(),
                     (None, None) => 0,
                 },
             },
-            (None, None) => Spoken::Nothing,
+            (None, None) => EntryContent::Nothing,
         };
-        Ok((said, spoken))
+        Ok((entry, content))
     }
 
     /// Lists an HTTP message by its start line, which contains no secrets, and the number of octets in its body.
@@ -365,26 +365,26 @@ mod tests {
 
     #[test]
     fn audit_d14_lines_of_a_transcript_hold_octets_or_another_event() {
-        let read = |line: &str| Said::read(line.as_bytes());
-        let (said, octets) =
+        let read = |line: &str| TranscriptEntry::read(line.as_bytes());
+        let (entry, octets) =
             read(r#"{"session": 2, "direction": "sent", "octets": "b4 00", "value": {"a": [1]}}"#)
                 .expect("a line");
         assert_eq!(
-            (said.session, said.direction.as_deref()),
+            (entry.session, entry.direction.as_deref()),
             (Some(2), Some("sent"))
         );
-        assert_eq!(octets, Spoken::Apdu(vec![0xb4, 0]));
+        assert_eq!(octets, EntryContent::Apdu(vec![0xb4, 0]));
         for (line, octets) in [
             (r#"{"head": "GET /a HTTP/1.1\nhost: b\n"}"#, 0),
             (r#"{"head": "GET /a HTTP/1.1", "body": "é"}"#, 2),
             (r#"{"head": "GET /a HTTP/1.1", "body-octets": "e900ff"}"#, 3),
         ] {
             let start = "GET /a HTTP/1.1".to_owned();
-            let (_, spoken) = read(line).expect(line);
-            assert_eq!(spoken, Spoken::Http { start, octets }, "{line}");
+            let (_, content) = read(line).expect(line);
+            assert_eq!(content, EntryContent::Http { start, octets }, "{line}");
         }
         for line in ["", " ", r#"{"time": "x", "session": 1, "event": "opened"}"#] {
-            assert_eq!(read(line).expect(line).1, Spoken::Nothing, "{line}");
+            assert_eq!(read(line).expect(line).1, EntryContent::Nothing, "{line}");
         }
         for (line, words) in [
             (r#"{"octets": "b4 0"}"#, "not in hexadecimal"),
