@@ -76,7 +76,7 @@ pub(crate) async fn run(arguments: &Probe, output: &mut Output) -> Result<Exit, 
         found: None,
         tally: Tally::default(),
         record_size: 0,
-        noticed: Arc::default(),
+        server_requests: Arc::default(),
     };
     let waiting = attempts.output.waiting();
     let exit = waiting.during(Interrupt.exit(attempts.all())).await?;

@@ -17,7 +17,7 @@ use z3950_asn1::apdu::{
 use z3950_asn1::format::charset_negotiation::OriginProposal;
 use z3950_asn1::oid::{PERSISTENT_QUERY, XML};
 
-use super::perform::{Attempts, NO_RECORD, NoResult, OTHER_SET, Tried, deleted};
+use super::perform::{Attempts, NO_RECORD, NoResult, OTHER_SET, TrialResult, deleted};
 use crate::render::counted;
 
 /// The number of records that are requested in segments.
@@ -29,7 +29,7 @@ const MARCXML: &str = "http://www.loc.gov/MARC21/slim";
 
 impl Attempts<'_> {
     /// Tries out an option by using it once.
-    pub(super) async fn use_once(&mut self, session: &Session, option: Options) -> Tried {
+    pub(super) async fn use_once(&mut self, session: &Session, option: Options) -> TrialResult {
         let name = option.names().next().unwrap_or_default();
         match option {
             Options::NEGOTIATION_MODEL => return self.negotiation().await,
@@ -67,7 +67,7 @@ impl Attempts<'_> {
             Options::RESOURCE_CONTROL => self.resource_control(session).await,
             Options::ACCESS_CONTROL => {
                 self.search(session, &self.good(), None).await?;
-                let challenges = self.noticed.challenges.load(Ordering::Relaxed);
+                let challenges = self.server_requests.challenges.load(Ordering::Relaxed);
                 Ok(format!("{} so far", counted(challenges, "challenge")))
             }
             Options::SCAN => self.scan(session, 1).await,
@@ -134,8 +134,8 @@ impl Attempts<'_> {
     }
 
     /// Triggers resource control during a search. The search may end before the server receives the trigger.
-    async fn trigger(&self, session: &Session, action: RequestedAction) -> Tried {
-        let before = self.noticed.reports.load(Ordering::Relaxed);
+    async fn trigger(&self, session: &Session, action: RequestedAction) -> TrialResult {
+        let before = self.server_requests.reports.load(Ordering::Relaxed);
         let request = TriggerResourceControlRequest {
             requested_action: action,
             result_set_wanted: None,
@@ -146,7 +146,7 @@ impl Attempts<'_> {
         let trigger = session.trigger_resource_control(request);
         let (hits, asked) = futures_util::future::join(search, trigger).await;
         let (hits, asked) = (hits?, asked?);
-        let after = self.noticed.reports.load(Ordering::Relaxed);
+        let after = self.server_requests.reports.load(Ordering::Relaxed);
         let came = counted(after.saturating_sub(before), "report");
         Ok(match asked {
             0 => format!(
@@ -157,7 +157,7 @@ impl Attempts<'_> {
         })
     }
 
-    async fn resource_control(&self, session: &Session) -> Tried {
+    async fn resource_control(&self, session: &Session) -> TrialResult {
         let is_triggered = session
             .server_info()
             .options
@@ -167,14 +167,14 @@ impl Attempts<'_> {
                 .await
         } else {
             self.search(session, &self.good(), None).await?;
-            let reports = self.noticed.reports.load(Ordering::Relaxed);
+            let reports = self.server_requests.reports.load(Ordering::Relaxed);
             Ok(format!("{} so far", counted(reports, "report")))
         }
     }
 
     /// Presents records with a small message size, in a separate session: several records that each fit into a message,
     /// or one record that does not fit.
-    async fn segments(&self, records: u64) -> Tried {
+    async fn segments(&self, records: u64) -> TrialResult {
         let Some((query, hits)) = &self.found else {
             return Err(NoResult::NotTried(NO_RECORD));
         };
@@ -210,7 +210,7 @@ impl Attempts<'_> {
     }
 
     /// Opens another session in which a character set is proposed.
-    async fn negotiation(&self) -> Tried {
+    async fn negotiation(&self) -> TrialResult {
         let proposal = OriginProposal::named(&["utf-8"], &[], true);
         let init = init::negotiating(self.reach.init(self.place), proposal);
         let init = init.map_err(|error| Error::fault(Phase::Init, error))?;
@@ -237,7 +237,7 @@ impl Attempts<'_> {
 }
 
 /// Tries to delete a task that does not exist. The server must refuse this, so nothing is changed.
-async fn unknown_task(session: &Session) -> Tried {
+async fn unknown_task(session: &Session) -> TrialResult {
     let task = ExtendedServicesRequest {
         function: ExtendedServicesFunction::DELETE,
         package_name: Some("z3950-probe".into()),

@@ -75,12 +75,12 @@ pub(super) struct Attempts<'a> {
     pub(super) tally: Tally,
     /// The size in octets of the largest record received so far.
     pub(super) record_size: usize,
-    pub(super) noticed: Arc<Noticed>,
+    pub(super) server_requests: Arc<ServerRequests>,
 }
 
 /// The numbers of access challenges and resource reports that the server has sent.
 #[derive(Default)]
-pub(super) struct Noticed {
+pub(super) struct ServerRequests {
     pub(super) challenges: AtomicU64,
     pub(super) reports: AtomicU64,
 }
@@ -107,7 +107,7 @@ impl From<Unanswered> for NoResult {
 }
 
 /// The result of a trial, as words.
-pub(super) type Tried = Result<String, NoResult>;
+pub(super) type TrialResult = Result<String, NoResult>;
 
 impl Attempts<'_> {
     /// Opens a session that answers the server's requests for access control and resource control. Operations are
@@ -119,14 +119,14 @@ impl Attempts<'_> {
     }
 
     fn listen(&self, options: &mut SessionOptions) {
-        let noticed = Arc::clone(&self.noticed);
+        let server_requests = Arc::clone(&self.server_requests);
         options.access_control = Some(Arc::new(move |_: Challenge| {
-            noticed.challenges.fetch_add(1, Ordering::Relaxed);
+            server_requests.challenges.fetch_add(1, Ordering::Relaxed);
             None
         }));
-        let noticed = Arc::clone(&self.noticed);
+        let server_requests = Arc::clone(&self.server_requests);
         options.resource_control = Some(Arc::new(move |_: ResourceQuestion| {
-            noticed.reports.fetch_add(1, Ordering::Relaxed);
+            server_requests.reports.fetch_add(1, Ordering::Relaxed);
             Decision::GO_ON
         }));
     }
@@ -137,7 +137,7 @@ impl Attempts<'_> {
     }
 
     /// Tries one feature, and returns the result.
-    pub(super) async fn perform(&mut self, session: &Session, trial: &Trial) -> Tried {
+    pub(super) async fn perform(&mut self, session: &Session, trial: &Trial) -> TrialResult {
         match trial {
             Trial::Search(pairs) => {
                 let query = self.query(pairs);
@@ -188,7 +188,7 @@ impl Attempts<'_> {
         }
     }
 
-    pub(super) async fn scan(&self, session: &Session, number_of_terms: u64) -> Tried {
+    pub(super) async fn scan(&self, session: &Session, number_of_terms: u64) -> TrialResult {
         let mut options = ScanOptions::default();
         options.databases = self.place.resolved.databases.clone();
         options.number_of_terms = number_of_terms;
@@ -233,7 +233,7 @@ impl Attempts<'_> {
         &mut self,
         session: &Session,
         options: &PresentOptions,
-    ) -> Tried {
+    ) -> TrialResult {
         if self.search(session, &self.good(), None).await? == 0 {
             return Err(NoResult::NotTried(NO_RECORD));
         }
@@ -303,7 +303,7 @@ const NUMBERS: [(i64, &str); 3] = [
 pub(super) const NO_RECORD: &str = "not tried: no record was found; try another --term";
 
 /// Tries to delete result sets.
-pub(super) async fn deleted(session: &Session, sets: Delete) -> Tried {
+pub(super) async fn deleted(session: &Session, sets: Delete) -> TrialResult {
     let result = session.delete(sets).await?;
     if result.is_success() {
         return Ok("success".to_owned());
