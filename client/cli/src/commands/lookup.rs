@@ -44,7 +44,7 @@ pub(crate) struct Lookup {
     pub(crate) all_targets: bool,
 
     #[command(flatten)]
-    pub(crate) wanted: Matches,
+    pub(crate) wanted: MatchOptions,
 
     /// Keep the fields with these tags of each record from --input, such as 001,852,9XX, in the record that is found for it, in place of
     /// its own.
@@ -78,7 +78,7 @@ const USAGE: &str = "z3950 lookup [OPTIONS] <TARGET> <ID>...
 
 /// The options for a lookup.
 #[derive(Debug, Args)]
-pub(crate) struct Matches {
+pub(crate) struct MatchOptions {
     #[command(flatten)]
     pub(crate) asked: RecordRequest,
 
@@ -146,7 +146,7 @@ impl Lookup {
 
 const HOW: &str = "z3950 lookup TARGET ID..., or --input FILE in place of ID";
 
-impl Matches {
+impl MatchOptions {
     /// Returns the preferences for `--best`; `None` without this option.
     fn preferences(&self) -> Result<Option<Preferences>, Failure> {
         if self.best && self.count == 0 {
@@ -192,7 +192,7 @@ pub(crate) async fn run(arguments: &Lookup, output: &mut Output) -> Result<Exit,
     answers.is_joint = answers.places.len() > 1 && (!arguments.all_targets || wanted.best);
     answers.wanted.all_targets = arguments.all_targets;
     answers.keep.clone_from(&arguments.keep);
-    answers.reading.by_title = arguments.by_title;
+    answers.input_settings.by_title = arguments.by_title;
     answers.is_written = batch.file().is_some();
     answers.is_terse = output.is_terminal() && !shows_steps();
     let mut job = job(identifiers, answers, style);
@@ -248,7 +248,7 @@ pub(crate) struct LookupHere {
     identifiers: Vec<OsString>,
 
     #[command(flatten)]
-    wanted: Matches,
+    wanted: MatchOptions,
 }
 
 impl Service for LookupHere {
@@ -289,7 +289,7 @@ fn job(
     }
     // With --keep, the output also depends on the input record, so equal answers cannot be shared.
     let is_shared = answers.keep.is_none();
-    let key_of = is_shared.then(|| answers.reading.key_of(answers.wanted.best.is_some()));
+    let key_of = is_shared.then(|| answers.input_settings.key_of(answers.wanted.best.is_some()));
     let work =
         async move |ask: &Ask, recipient: &mut Recipient| answers.answer(ask, recipient).await;
     Job {

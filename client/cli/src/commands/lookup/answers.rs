@@ -9,8 +9,8 @@ use z3950::retrieve::OutcomeName;
 use z3950::service::ResultRecord;
 use z3950_marc::edit::LocalTags;
 
-use super::Matches;
-use super::sought::{LookupSubject, Reading, Subject};
+use super::MatchOptions;
+use super::sought::{InputSettings, LookupSubject, Subject};
 use crate::answer::{Answer, Ask, Recipient, SourceNotes, Writing, refuse};
 use crate::commands::fallback::again_as;
 use crate::commands::target::{NamedTarget, TargetClient};
@@ -25,7 +25,7 @@ pub(super) struct LookupAnswers {
     pub(super) is_joint: bool,
     /// The search options that are the same for all identifiers.
     pub(super) wanted: Wanted,
-    pub(super) reading: Reading,
+    pub(super) input_settings: InputSettings,
     /// Whether records are written to a file, in which case the user does not see how many there are.
     pub(super) is_written: bool,
     /// Whether to leave out notes on records that were found as expected. On a terminal, the records themselves are
@@ -81,7 +81,7 @@ struct TargetsWithout {
 
 impl LookupAnswers {
     pub(super) async fn answer(&self, ask: &Ask, recipient: &mut Recipient) -> Answer {
-        let sought = match self.reading.read(ask) {
+        let sought = match self.input_settings.read(ask) {
             Ok(sought) => sought,
             Err((exit, words)) => {
                 let mut answer = refuse(ask, words, recipient).await;
@@ -276,7 +276,7 @@ fn hint(ask: &Ask, identifier: &Identifier) -> Option<String> {
 
 impl LookupAnswers {
     pub(super) fn new(
-        matches: &Matches,
+        matches: &MatchOptions,
         reach: &TargetClient,
         places: Vec<NamedTarget>,
         style: &Style,
@@ -291,7 +291,7 @@ impl LookupAnswers {
             places,
             is_joint: false,
             wanted,
-            reading: Reading {
+            input_settings: InputSettings {
                 kind: matches.kind,
                 by_title: false,
             },

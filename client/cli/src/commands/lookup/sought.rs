@@ -30,14 +30,14 @@ pub(super) enum Subject<'a> {
 
 /// The settings for parsing inputs.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Reading {
+pub(super) struct InputSettings {
     /// The kind of identifiers without a prefix; `None` to detect it from their form.
     pub(super) kind: Option<Kind>,
     /// Whether records without identifiers are looked up by title.
     pub(super) by_title: bool,
 }
 
-impl Reading {
+impl InputSettings {
     /// Returns the subject of an input, or an exit code with the reason why the input cannot be looked up.
     pub(super) fn read(self, ask: &Ask) -> Result<LookupSubject, (Exit, String)> {
         let is_record = ask.origin.as_ref().is_some_and(|origin| origin.is_record);
