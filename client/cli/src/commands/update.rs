@@ -255,15 +255,16 @@ impl<'a> Updater<'a> {
         };
         let task = self.arguments.task.applied_to(task);
         if self.arguments.dry_run {
-            return Ok((self.tell_of_trial(records)?, true));
+            return Ok((self.report_trial(records)?, true));
         }
         let result = match session.task_outcome(task).await {
             Ok(result) => result,
             Err(error) => return Ok((self.unanswered(records, error)?, false)),
         };
         let mut exit = Exit::Delivered;
-        for (record, fate) in records.iter().zip(fates(&result, records.len())) {
-            exit = exit.and(self.tell(record, &result, fate)?);
+        for (record, record_outcome) in records.iter().zip(record_outcomes(&result, records.len()))
+        {
+            exit = exit.and(self.report(record, &result, record_outcome)?);
         }
         let goes_on = exit == Exit::Delivered || !self.arguments.stop_on_error;
         Ok((exit, goes_on))
@@ -319,13 +320,13 @@ impl<'a> Updater<'a> {
     }
 
     /// Writes the result for a record.
-    fn tell(
+    fn report(
         &mut self,
         record: &UpdateRecord,
         result: &TaskResult,
-        fate: UpdateOutcome,
+        record_outcome: UpdateOutcome,
     ) -> Result<Exit, Failure> {
-        let (outcome, word) = match fate.status {
+        let (outcome, word) = match record_outcome.status {
             RecordStatus::SUCCESS => (OutcomeName::Done, "done"),
             RecordStatus::FAILURE => (OutcomeName::TaskFailed, "refused"),
             _ => (OutcomeName::Accepted, "accepted"),
@@ -336,13 +337,13 @@ impl<'a> Updater<'a> {
             _ => &mut self.tally.refused,
         } += 1;
         let exit = Exit::from(outcome);
-        let words = (exit == Exit::Refused).then(|| task::refusal(&fate.diagnostics));
+        let words = (exit == Exit::Refused).then(|| task::refusal(&record_outcome.diagnostics));
         if self.arguments.json {
             let envelope = self
                 .of(record)
-                .with("status", fate.status.to_string())
+                .with("status", record_outcome.status.to_string())
                 .with("task", task::json(result));
-            let envelope = match &fate.record {
+            let envelope = match &record_outcome.record {
                 Some(external) => {
                     let charset = self.place.charset(self.arguments.records.charset);
                     let source = self.place.to_string();
@@ -359,7 +360,7 @@ impl<'a> Updater<'a> {
             envelope
                 .with("outcome", outcome.as_str())
                 .with("message", words)
-                .diagnosed(&fate.diagnostics.0)
+                .diagnosed(&record_outcome.diagnostics.0)
                 .write(self.output)?;
             return Ok(exit);
         }
@@ -368,11 +369,13 @@ impl<'a> Updater<'a> {
                 .error(&format!("{}: {record}: {words}", self.place));
             return Ok(exit);
         }
-        if !fate.diagnostics.is_empty() {
-            self.output
-                .note(&format!("{}: {record}: {}", self.place, fate.diagnostics));
+        if !record_outcome.diagnostics.is_empty() {
+            self.output.note(&format!(
+                "{}: {record}: {}",
+                self.place, record_outcome.diagnostics
+            ));
         }
-        if let Some(external) = &fate.record {
+        if let Some(external) = &record_outcome.record {
             self.output.note(&format!("{record}: {word}"));
             let envelope = || self.envelope().with("target", self.place.to_string());
             let subject = record.to_string();
@@ -418,7 +421,7 @@ impl<'a> Updater<'a> {
 /// Returns the results for `count` records. They are taken from the task package, in which the numbers sent with the
 /// records, or the order of the results, show to which record each result belongs. If the package contains no results
 /// for records, the result of the task applies to all records.
-fn fates(result: &TaskResult, count: usize) -> Vec<UpdateOutcome> {
+fn record_outcomes(result: &TaskResult, count: usize) -> Vec<UpdateOutcome> {
     let part = task::updated(result);
     let of_all = match (result.status, part.as_ref().map(|part| part.update_status)) {
         (OperationStatus::FAILURE, _) | (_, Some(UpdateStatus::FAILURE)) => RecordStatus::FAILURE,
@@ -432,7 +435,7 @@ fn fates(result: &TaskResult, count: usize) -> Vec<UpdateOutcome> {
     let general: Vec<DiagRec> = result.diagnostics.0.iter().cloned().chain(global).collect();
     (0..count)
         .map(|index| match structure(&structures, index) {
-            Some(structure) => fate(structure, &general),
+            Some(structure) => record_outcome(structure, &general),
             None => UpdateOutcome {
                 status: of_all,
                 diagnostics: Diagnostics(general.clone()),
@@ -456,7 +459,7 @@ fn structure(
     numbered.or_else(|| structures.get(index).filter(|one| number(one).is_none()))
 }
 
-fn fate(structure: &TaskPackageRecordStructure, general: &[DiagRec]) -> UpdateOutcome {
+fn record_outcome(structure: &TaskPackageRecordStructure, general: &[DiagRec]) -> UpdateOutcome {
     let mut diagnostics = Vec::new();
     let mut record = None;
     match &structure.record_or_sur_diag {

@@ -35,7 +35,7 @@ impl Updater<'_> {
     }
 
     /// Reports, for each record, what would be sent, and warns about structural faults.
-    pub(super) fn tell_of_trial(&mut self, records: &[UpdateRecord]) -> Result<Exit, Failure> {
+    pub(super) fn report_trial(&mut self, records: &[UpdateRecord]) -> Result<Exit, Failure> {
         self.tally.tried += records.len();
         for record in records {
             let words = in_words(record);

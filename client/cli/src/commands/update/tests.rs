@@ -97,17 +97,19 @@ fn each_record_has_its_own_result() {
             [(Of::SUCCESS, 224), (Of::SUCCESS, 224)],
         ),
     ] {
-        let fates = fates(&result(status, records), 2);
-        let found: Vec<_> = fates
+        let outcomes = record_outcomes(&result(status, records), 2);
+        let found: Vec<_> = outcomes
             .iter()
-            .map(|fate| (fate.status, fate.diagnostics.condition().unwrap_or(0)))
+            .map(|outcome| (outcome.status, outcome.diagnostics.condition().unwrap_or(0)))
             .collect();
         assert_eq!(found, expected);
     }
     let mut plain = result(Op::ACCEPTED, None);
     plain.task_package = Some(External::octet_aligned(SUTRS, "?"));
     assert_eq!(
-        fates(&plain, 1).first().map(|fate| fate.status),
+        record_outcomes(&plain, 1)
+            .first()
+            .map(|outcome| outcome.status),
         Some(Of::QUEUED)
     );
 }
