@@ -107,7 +107,7 @@ impl<'a> Run<'a> {
         self.progress.clear();
         self.messages.end(self.output);
         if result.is_ok() && stopped.is_none() {
-            self.count();
+            self.print_closing_notes();
         }
         let faulty = self.incomplete + self.left_out;
         let Run {
@@ -194,7 +194,7 @@ impl Run<'_> {
     }
 
     /// Prints the notes and warnings at the end of a run, such as the number of records that lost data.
-    fn count(&self) {
+    fn print_closing_notes(&self) {
         let (read, incomplete, left_out) = (self.read, self.incomplete, self.left_out);
         let skipped = self.arguments.first.skipped();
         if read > 0 && read <= skipped {
