@@ -57,7 +57,7 @@ impl From<Ending> for Answer {
 
 impl Answer {
     /// Returns the answer with messages about the sources that failed, and with the server's remarks.
-    pub(crate) fn without_failed(self, sources: &SearchSources) -> Self {
+    pub(crate) fn with_source_messages(self, sources: &SearchSources) -> Self {
         let answer = if sources.has_failed() {
             self.adding(&format!("results are missing from {sources}"))
         } else {
@@ -111,7 +111,7 @@ mod tests {
     fn answers_have_their_sources() {
         let mut ending = Ending::default();
         ending.sources = sources("x");
-        let answer = Answer::from(ending).without_failed(&sources("x"));
+        let answer = Answer::from(ending).with_source_messages(&sources("x"));
         assert_eq!(answer.failed, [("u@a".to_owned(), "closed".to_owned())]);
         assert_eq!(
             answer.message.as_deref(),

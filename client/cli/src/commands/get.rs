@@ -305,7 +305,7 @@ impl Retriever {
         let mut writing = self.writing.clone();
         writing.charset = writing.charset.or(plan.record_charset());
         let sources = ended.sources.clone();
-        let answer = Answer::from(ended).without_failed(&sources);
+        let answer = Answer::from(ended).with_source_messages(&sources);
         let subject = url.to_string();
         let envelope = || envelope(url, plan);
         let (mut piece, answer) = writing.slot(answer, envelope, record, &subject, "the record");

@@ -211,7 +211,7 @@ impl QueryAnswers {
                             self.record(query, &mut shown, Err(error), recipient).await;
                         }
                         let last = self.last(query, shown, record_syntax, recipient).await;
-                        ended = last.without_failed(&found.sources);
+                        ended = last.with_source_messages(&found.sources);
                     }
                     (None, Some(error)) => {
                         let failure = self.reach.unanswered(query.place, error);
@@ -261,7 +261,7 @@ impl QueryAnswers {
             _ if is_counted => {
                 let answer = answer
                     .ended(OutcomeName::Found)
-                    .without_failed(&found.sources);
+                    .with_source_messages(&found.sources);
                 let piece = if json {
                     envelope().answered(&answer).piece()
                 } else {
