@@ -22,7 +22,7 @@ const AHEAD: usize = 64;
 const HELD: u64 = 32;
 
 /// The capacity of an `Ask`'s channel in events: the records held, a few pieces before and after them, and the answer.
-const ROOM: usize = HELD as usize + 8;
+const CHANNEL_CAPACITY: usize = HELD as usize + 8;
 
 /// An event that an `Ask` sends to its recipient.
 #[derive(Debug)]
@@ -37,14 +37,14 @@ pub(crate) struct Recipient {
     events: mpsc::Sender<AskEvent>,
     number: u64,
     /// The number of the `Ask` whose pieces are being delivered.
-    turn: watch::Receiver<u64>,
+    delivering: watch::Receiver<u64>,
 }
 
 impl Recipient {
     /// Returns the number of records that may be sent now. It is unlimited once the pieces of this `Ask` are being
     /// delivered.
     pub(crate) fn room(&self) -> u64 {
-        if *self.turn.borrow() >= self.number {
+        if *self.delivering.borrow() >= self.number {
             u64::MAX
         } else {
             HELD
@@ -55,7 +55,10 @@ impl Recipient {
     pub(crate) async fn ready_for(&mut self, records: u64) {
         if records > self.room() {
             // An error means that the runner has ended, so there is no reason to wait.
-            let _ = self.turn.wait_for(|turn| *turn >= self.number).await;
+            let _ = self
+                .delivering
+                .wait_for(|delivering| *delivering >= self.number)
+                .await;
         }
     }
 
@@ -86,7 +89,7 @@ pub(crate) async fn run(
     let jobs = jobs.max(1);
     let mut at_work = FuturesUnordered::new();
     let mut under_way: VecDeque<(Arc<Ask>, mpsc::Receiver<AskEvent>)> = VecDeque::new();
-    let (done, turn) = watch::channel(0);
+    let (done, delivering) = watch::channel(0);
     let mut number = 0;
     let mut end = None;
     loop {
@@ -100,9 +103,9 @@ pub(crate) async fn run(
                     Some(Err(error)) => end = Some(Err(error)),
                     Some(Ok(ask)) => {
                         let ask = Arc::new(ask);
-                        let (events, pieces) = mpsc::channel(ROOM);
-                        let turn = turn.clone();
-                        let recipient = Recipient { events, number, turn };
+                        let (events, pieces) = mpsc::channel(CHANNEL_CAPACITY);
+                        let delivering = delivering.clone();
+                        let recipient = Recipient { events, number, delivering };
                         at_work.push(job(work, Arc::clone(&ask), recipient));
                         under_way.push_back((ask, pieces));
                         number += 1;
