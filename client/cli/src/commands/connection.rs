@@ -355,7 +355,7 @@ pub(crate) fn may_prompt(profile: &Profile) -> bool {
 
 /// Hides the waiting line for the rest of the run if the profile has a password command, because the command may prompt
 /// on the terminal.
-pub(crate) fn make_room(profile: &Profile, output: &Output) {
+pub(crate) fn hide_waiting_line(profile: &Profile, output: &Output) {
     if may_prompt(profile) {
         output.waiting().give_up();
     }

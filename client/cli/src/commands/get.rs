@@ -17,7 +17,9 @@ use z3950_asn1::oid::Oid;
 
 use crate::answer::{Answer, Ask, Envelope, Job, Piece, Recipient, SourceNotes, Writing, refuse};
 use crate::batch::{Batch, run_all};
-use crate::commands::connection::{ConnectionOptions, Execution, NOT_SENT, Setup, make_room};
+use crate::commands::connection::{
+    ConnectionOptions, Execution, NOT_SENT, Setup, hide_waiting_line,
+};
 use crate::commands::fallback::{again_as, found_by};
 use crate::commands::gateway::GatewayOption;
 use crate::commands::gopher;
@@ -95,7 +97,7 @@ pub(crate) async fn run(arguments: &Get, output: &mut Output) -> Result<Exit, Fa
     for url in arguments.urls.iter().filter(|_| gateway.is_none()) {
         let url = Z3950Url::parse(url.as_encoded_bytes(), Mode::Lenient);
         if let Some((_, entry)) = url.ok().and_then(|url| client.profiles().of_url(&url)) {
-            make_room(&entry.profile, output);
+            hide_waiting_line(&entry.profile, output);
         }
     }
     let retriever = Retriever {

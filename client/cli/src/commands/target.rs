@@ -205,7 +205,7 @@ impl TargetClient {
                 self.of_tls.join(" and ")
             ));
         }
-        connection::make_room(&resolved.profile, output);
+        connection::hide_waiting_line(&resolved.profile, output);
         Ok(NamedTarget {
             text: redacted(&text),
             resolved: Arc::new(resolved),
