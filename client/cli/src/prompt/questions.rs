@@ -1,8 +1,8 @@
 //! Questions that a server asks the user at the terminal during an operation: access control (Z39.50-2003 §3.2.5) and
 //! resource control (§3.2.6).
 
-mod whether;
-mod who;
+mod access;
+mod resource;
 
 use tokio::sync::{mpsc, oneshot};
 use z3950::service::Handler;
@@ -19,7 +19,7 @@ const MAX_WAITING: usize = 8;
 /// A user who can be asked questions.
 pub(super) trait Person {
     /// Shows a message to the user.
-    fn hears(&mut self, words: &str);
+    fn show_message(&mut self, words: &str);
     /// Asks the user for a line, without echo if the answer is secret. Returns `None` if the user gives no answer.
     fn answers(&mut self, prompt: &str, is_secret: bool) -> Option<String>;
     /// Asks whether to continue after a page. Any answer that is not a choice is treated as the next command.
@@ -28,13 +28,13 @@ pub(super) trait Person {
 
 /// A question for the user, with the channel for its answer.
 pub(crate) enum Question {
-    /// A request for credentials.
-    Who(
+    /// A request for credentials (access control).
+    Access(
         Challenge,
         oneshot::Sender<Option<SecurityChallengeResponse>>,
     ),
-    /// A report on an operation, which may ask whether to continue it.
-    Whether(ResourceQuestion, oneshot::Sender<Decision>),
+    /// A report on an operation (resource control), which may ask whether to continue it.
+    Resource(ResourceQuestion, oneshot::Sender<Decision>),
     /// The program's own question, which asks whether to continue after a page. The text describes the end of the page,
     /// such as `3 of 17`.
     More(String, oneshot::Sender<GoOn>),
@@ -60,14 +60,14 @@ impl Prompter {
 
 impl Handler<Challenge, Option<SecurityChallengeResponse>> for Prompter {
     fn answer(&self, challenge: Challenge) -> BoxFuture<'_, Option<SecurityChallengeResponse>> {
-        let response = self.ask(|reply| Question::Who(challenge, reply));
+        let response = self.ask(|reply| Question::Access(challenge, reply));
         Box::pin(async move { response.await.flatten() })
     }
 }
 
 impl Handler<ResourceQuestion, Decision> for Prompter {
     fn answer(&self, question: ResourceQuestion) -> BoxFuture<'_, Decision> {
-        let decision = self.ask(|reply| Question::Whether(question, reply));
+        let decision = self.ask(|reply| Question::Resource(question, reply));
         Box::pin(async move { decision.await.unwrap_or(Decision::STOP) })
     }
 }
@@ -79,7 +79,7 @@ pub(crate) struct ScriptPrompter;
 impl Handler<ResourceQuestion, Decision> for ScriptPrompter {
     fn answer(&self, question: ResourceQuestion) -> BoxFuture<'_, Decision> {
         if question.request.response_required {
-            let words = whether::in_words(&question);
+            let words = resource::in_words(&question);
             tracing::warn!("{words}; a script cannot be asked, so it continues");
         }
         Box::pin(std::future::ready(Decision::GO_ON))
@@ -98,11 +98,11 @@ impl Question {
     pub(super) fn put_to(self, person: &mut dyn Person) {
         // The result of sending is ignored, since the session may have ended.
         match self {
-            Self::Who(challenge, reply) => {
-                let _ = reply.send(who::response(&challenge, person));
+            Self::Access(challenge, reply) => {
+                let _ = reply.send(access::response(&challenge, person));
             }
-            Self::Whether(question, reply) => {
-                let _ = reply.send(whether::decision(&question, person));
+            Self::Resource(question, reply) => {
+                let _ = reply.send(resource::decision(&question, person));
             }
             Self::More(last, reply) => {
                 let prompt = format!("{last}; Enter shows more, a all, q stops: ");
@@ -125,7 +125,7 @@ mod tests {
     }
 
     impl Person for Scripted {
-        fn hears(&mut self, words: &str) {
+        fn show_message(&mut self, words: &str) {
             self.seen.push(words.to_owned());
         }
 

@@ -240,7 +240,7 @@ fn restore_at_the_end() {
 }
 
 impl Person for Terminal {
-    fn hears(&mut self, words: &str) {
+    fn show_message(&mut self, words: &str) {
         // The error is ignored, because reading the answer then fails too.
         let _ = writeln!(io::stderr(), "{}", as_message(words));
     }

@@ -26,10 +26,10 @@ pub(super) fn response(
         Phase::Idle => String::new(),
         phase => format!(" before it goes on with {phase}"),
     };
-    person.hears(&format!("the server asks for your credentials{operation}"));
+    person.show_message(&format!("the server asks for your credentials{operation}"));
     if let Some(prompts) = challenge.prompts() {
         if prompts.len() > MAX_PROMPTS {
-            person.hears(&format!("it asks more than {MAX_PROMPTS} questions"));
+            person.show_message(&format!("it asks more than {MAX_PROMPTS} questions"));
             return None;
         }
         let mut answers = Vec::new();
@@ -44,7 +44,7 @@ pub(super) fn response(
         return answer_prompts(answers).ok();
     }
     let SecurityChallenge::SimpleForm(words) = &challenge.challenge else {
-        person.hears("it asks in an unknown form");
+        person.show_message("it asks in an unknown form");
         return None;
     };
     // The answer often has the form user/password, so it is not echoed.
@@ -57,10 +57,10 @@ pub(super) fn response(
 fn answer(prompt: &Prompt, person: &mut dyn Person) -> Option<Option<PromptResponse>> {
     match &prompt.prompt_info {
         Some(PromptInfo::Encrypted(_)) => {
-            person.hears("it requires an encrypted answer, which this program cannot give");
+            person.show_message("it requires an encrypted answer, which this program cannot give");
             return None;
         }
-        Some(PromptInfo::Character(text)) => person.hears(&shown(text.as_bytes())),
+        Some(PromptInfo::Character(text)) => person.show_message(&shown(text.as_bytes())),
         None => {}
     }
     let kind = match &prompt.prompt_id {
@@ -79,7 +79,7 @@ fn answer(prompt: &Prompt, person: &mut dyn Person) -> Option<Option<PromptRespo
         .map(text_of)
         .collect();
     if !allowed.is_empty() {
-        person.hears(&format!("one of: {}", allowed.join(", ")));
+        person.show_message(&format!("one of: {}", allowed.join(", ")));
     }
     let default = prompt.default_response.as_ref().map(text_of);
     let words = words_of(prompt);
@@ -101,19 +101,19 @@ fn answer(prompt: &Prompt, person: &mut dyn Person) -> Option<Option<PromptRespo
                 Some(default) => text.clone_from(default),
                 None if prompt.response_required.is_none() => return Some(None),
                 None => {
-                    person.hears("an answer is needed; Ctrl-C gives none");
+                    person.show_message("an answer is needed; Ctrl-C gives none");
                     continue;
                 }
             }
         }
         if !allowed.is_empty() && !allowed.contains(&text) {
-            person.hears("not one of the choices");
+            person.show_message("not one of the choices");
             continue;
         }
         if kind == Some(PromptType::NEW_PASSWORD)
             && person.answers(&format!("{words} once more: "), true)? != text
         {
-            person.hears("the two are not the same");
+            person.show_message("the two are not the same");
             continue;
         }
         return Some(Some(PromptResponse::String(text.as_str().into())));

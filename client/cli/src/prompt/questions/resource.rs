@@ -14,7 +14,7 @@ use crate::render::{shown, text_of};
 /// Asks whether to continue an operation and, if not, whether to keep its results. Without an answer, the operation is
 /// stopped. If the server does not require an answer, the report is only shown.
 pub(super) fn decision(question: &ResourceQuestion, person: &mut dyn Person) -> Decision {
-    person.hears(&in_words(question));
+    person.show_message(&in_words(question));
     if !question.request.response_required {
         return Decision::GO_ON;
     }
