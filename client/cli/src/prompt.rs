@@ -452,7 +452,7 @@ impl Prompt {
             Handler::There(run) => run(self, arguments, output).await,
             _ => self.run_here(entry, arguments, output),
         };
-        self.said(answer, &entry.usage(), output)
+        self.report_refusal(answer, &entry.usage(), output)
     }
 
     /// Runs the commands of the user's `.z3950rc`, if there is one.
@@ -468,8 +468,8 @@ impl Prompt {
     /// Returns a message for the user.
     async fn interrupted(&mut self) -> &'static str {
         self.depth = 0;
-        let words = self.take_back();
-        if let Some(place) = self.place().filter(|place| place.session.is_open()) {
+        let words = self.reclaim_session();
+        if let Some(place) = self.opened().filter(|place| place.session.is_open()) {
             let cancel = TriggerResourceControlRequest::cancel();
             let trigger = place.session.trigger_resource_control(cancel);
             let _ = tokio::time::timeout(LONGEST_TRIGGER, trigger).await;

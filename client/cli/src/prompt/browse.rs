@@ -29,7 +29,7 @@ impl Prompt {
             let list = self.start_of_scan(text)?;
             return self.scan_from(list, false, output).await;
         }
-        let last = self.place().and_then(|place| place.scanned.clone());
+        let last = self.opened().and_then(|opened| opened.scanned.clone());
         let none = || Refusal::wrong("there is no scan to continue; use scan TERM");
         self.scan_from(last.ok_or_else(none)?, true, output).await
     }
@@ -58,7 +58,7 @@ impl Prompt {
         };
         let read = query::read(&self.dialects, Some(language), text);
         let (mut query, _) = read.map_err(Refusal::wrong)?;
-        if let Ok(place) = self.here() {
+        if let Ok(place) = self.current_target() {
             query = place.adapted(&query)?;
         }
         let list = TermList::around(query);
@@ -100,7 +100,7 @@ impl Prompt {
         mut result: ScanResult,
         output: &mut Output,
     ) -> CommandResult {
-        let place = self.here()?;
+        let place = self.current_target()?;
         if goes_on {
             result.position_of_term = None;
             let is_last = |entry: &Entry| matches!(entry, Entry::TermInfo(info) if info.term == list.start.term);
@@ -116,7 +116,7 @@ impl Prompt {
             Entry::TermInfo(info) => Some(info.term.clone()),
             Entry::SurrogateDiagnostic(_) => None,
         });
-        if let (Some(term), Some(opened)) = (last, self.place_mut()) {
+        if let (Some(term), Some(opened)) = (last, self.opened_mut()) {
             list.start.term = term;
             opened.scanned = Some(list);
         }

@@ -47,10 +47,13 @@ impl Prompt {
             [] => again.as_slice(),
             text => text,
         };
-        if self.place().is_some_and(|place| !place.session.is_open()) {
+        if self
+            .opened()
+            .is_some_and(|opened| !opened.session.is_open())
+        {
             self.forget();
         }
-        if self.places.len() >= MAX_SESSIONS {
+        if self.sessions.len() >= MAX_SESSIONS {
             let reason = format!("{MAX_SESSIONS} sessions are open; close some of them");
             return Err(Refusal::wrong(reason));
         }
@@ -69,7 +72,7 @@ impl Prompt {
         output: &mut Output,
     ) -> Result<Exit, Failure> {
         let answer = self.open(text, output).await;
-        self.said(answer, "open TARGET", output)
+        self.report_refusal(answer, "open TARGET", output)
     }
 
     async fn open_target(&mut self, text: &str, output: &mut Output) -> CommandResult {
@@ -94,7 +97,7 @@ impl Prompt {
         }
         let way = self.way(None, resolved, init, output).await?;
         let session = self.connect(&way, output).await?;
-        self.opened(session, way, output);
+        self.make_current(session, way, output);
         Ok(Exit::Delivered)
     }
 
@@ -215,14 +218,14 @@ impl Prompt {
         let init = plan.options.init.clone();
         let url = Some(url.to_string());
         let way = self.way(url, resolved, init, output).await?;
-        let mut known = self.places.iter().find(|place| {
-            let there = &place.way;
-            there.first() == way.first() && there.init == way.init && place.session.is_open()
+        let mut known = self.sessions.iter().find(|opened| {
+            let there = &opened.way;
+            there.first() == way.first() && there.init == way.init && opened.session.is_open()
         });
         let (session, found) = loop {
             let is_known = known.is_some();
             let session = match known.take() {
-                Some(place) => place.session.clone(),
+                Some(opened) => opened.session.clone(),
                 None => self.connect(&way, output).await?,
             };
             match open::process(&session, &plan).await {
@@ -232,7 +235,7 @@ impl Prompt {
                 Ok(found) => break (session, found),
             }
         };
-        self.opened(session, way, output);
+        self.make_current(session, way, output);
         self.settings.follow(&plan.defaults);
         match found {
             None => Ok(Exit::Delivered),
@@ -276,11 +279,11 @@ impl Prompt {
     }
 
     /// Makes a new or reused session the current session.
-    fn opened(&mut self, session: Session, way: ConnectInfo, output: &Output) {
+    fn make_current(&mut self, session: Session, way: ConnectInfo, output: &Output) {
         let known = self
-            .places
+            .sessions
             .iter()
-            .position(|place| place.session.is_same(&session));
+            .position(|opened| opened.session.is_same(&session));
         let what = match known {
             Some(_) => "session reused",
             None => "session open",
@@ -288,19 +291,20 @@ impl Prompt {
         self.greet(what, &session, &way, output);
         self.databases.clone_from(&way.target.databases);
         if let Some(index) = known
-            && let Some(place) = self.places.get_mut(index)
+            && let Some(opened) = self.sessions.get_mut(index)
         {
             // The session is still open, so its earlier result sets are kept, but none of them is current.
-            place.way = way;
-            place.result_set = None;
+            opened.way = way;
+            opened.result_set = None;
             self.current = index;
             return;
         }
-        let mut neighbours = self.places.iter();
-        let neighbour = neighbours.find(|place| place.way.first().0 == way.first().0);
-        let clock = neighbour.map_or_else(Arc::<Clock>::default, |place| Arc::clone(&place.clock));
+        let mut neighbours = self.sessions.iter();
+        let neighbour = neighbours.find(|opened| opened.way.first().0 == way.first().0);
+        let clock =
+            neighbour.map_or_else(Arc::<Clock>::default, |opened| Arc::clone(&opened.clock));
         let pause = way.target.profile.pause.unwrap_or_default();
-        self.places.push(OpenedSession {
+        self.sessions.push(OpenedSession {
             session: session.with_pace(Pace::new(&clock, pause)),
             clock,
             way,
@@ -310,7 +314,7 @@ impl Prompt {
             scanned: None,
             command_session: None,
         });
-        self.current = self.places.len() - 1;
+        self.current = self.sessions.len() - 1;
     }
 
     /// Reconnects if the server has closed the session, unless `set_auto_reconnect` is off.
@@ -337,7 +341,7 @@ impl Prompt {
             lost.way.name()
         ));
         let session = self.connect(&lost.way, output).await?;
-        self.opened(session, lost.way, output);
+        self.make_current(session, lost.way, output);
         Ok(())
     }
 
@@ -347,7 +351,7 @@ impl Prompt {
         let words: Vec<&str> = text.split_whitespace().collect();
         let (method, version) = match words.as_slice() {
             [] => {
-                let target = self.place().map(|place| &place.way.target);
+                let target = self.opened().map(|opened| &opened.way.target);
                 let SruOptions {
                     method, version, ..
                 } = self.sru_options(target);
@@ -364,16 +368,16 @@ impl Prompt {
         };
         let method: SruMethod = method.parse().map_err(Refusal::wrong)?;
         self.settings.sru = Some((method, version));
-        let place = self
-            .place()
-            .filter(|place| place.way.target.endpoint.is_sru());
-        if let Some(way) = place.map(|place| place.way.clone()) {
+        let opened = self
+            .opened()
+            .filter(|opened| opened.way.target.endpoint.is_sru());
+        if let Some(way) = opened.map(|opened| opened.way.clone()) {
             let session = self.connect(&way, output).await?;
-            if let Some(place) = self.place_mut() {
+            if let Some(opened) = self.opened_mut() {
                 let pause = way.target.profile.pause.unwrap_or_default();
-                let pace = Pace::new(&place.clock, pause);
-                place.session = session.with_pace(pace);
-                place.forget_sets();
+                let pace = Pace::new(&opened.clock, pause);
+                opened.session = session.with_pace(pace);
+                opened.forget_sets();
             }
         }
         Ok(Exit::Delivered)
@@ -387,13 +391,13 @@ impl Prompt {
         }
         let (session, init) = (self.session()?, self.init()?);
         let begun = session.init(&init).await?;
-        if let Some(place) = self.place_mut() {
-            place.session = begun;
-            place.way.init = init;
-            place.forget_sets();
+        if let Some(opened) = self.opened_mut() {
+            opened.session = begun;
+            opened.way.init = init;
+            opened.forget_sets();
         }
-        if let Some(place) = self.place() {
-            self.greet("new session opened", &place.session, &place.way, output);
+        if let Some(opened) = self.opened() {
+            self.greet("new session opened", &opened.session, &opened.way, output);
         }
         Ok(Exit::Delivered)
     }
@@ -417,23 +421,23 @@ impl Prompt {
     }
 
     fn say_current(&self, output: &Output) {
-        if let Some(place) = self.place() {
-            output.note(&format!("at {}", place.way.name()));
+        if let Some(opened) = self.opened() {
+            output.note(&format!("at {}", opened.way.name()));
         }
     }
 
     pub(super) fn list_sessions(&mut self, _: &str, output: &mut Output) -> CommandResult {
-        if self.places.is_empty() {
+        if self.sessions.is_empty() {
             output.note("no session is open; use open TARGET");
         }
-        for (index, place) in self.places.iter().enumerate() {
+        for (index, opened) in self.sessions.iter().enumerate() {
             let mark = if index == self.current { '*' } else { ' ' };
-            let state = match (&place.result_set, place.session.is_open()) {
+            let state = match (&opened.result_set, opened.session.is_open()) {
                 (_, false) => "ended by the server".to_owned(),
                 (Some(set), true) => hits_in_words(set.hits),
                 (None, true) => "open".to_owned(),
             };
-            let name = place.way.name();
+            let name = opened.way.name();
             output.line(&format!("{mark}{} {name}  {state}", index + 1))?;
         }
         Ok(Exit::Delivered)
@@ -443,7 +447,7 @@ impl Prompt {
         let number: usize = self::number(number)?;
         let index = number
             .checked_sub(1)
-            .filter(|index| *index < self.places.len())
+            .filter(|index| *index < self.sessions.len())
             .ok_or_else(|| {
                 Refusal::wrong(format!(
                     "there is no session {number}; sessions lists the open ones"

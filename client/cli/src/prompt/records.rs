@@ -92,10 +92,10 @@ impl Prompt {
 
     /// Returns the number of records in the result set that a range refers to, if it is known.
     pub(super) fn hits(&self, range: &RecordRange) -> Option<u64> {
-        let place = self.place()?;
+        let opened = self.opened()?;
         match &range.set {
-            Some(name) => place.hits.get(name).copied().flatten(),
-            None => place.result_set.as_ref()?.hits,
+            Some(name) => opened.hits.get(name).copied().flatten(),
+            None => opened.result_set.as_ref()?.hits,
         }
     }
 
@@ -152,7 +152,7 @@ impl Prompt {
     /// one.
     pub(super) fn pager_options(&self, set: Option<&str>) -> Result<PagerOptions, Refusal> {
         let settings = &self.settings;
-        let mut options = self.here()?.resolved.pager_options(&self.form());
+        let mut options = self.current_target()?.resolved.pager_options(&self.form());
         options.takes_refusals = false;
         // No other element sets are tried: records are shown in the element set from the settings, or not at all.
         options.element_sets.clear();

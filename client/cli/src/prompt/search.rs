@@ -66,8 +66,8 @@ impl Prompt {
             options.large_set_lower_bound = self.settings.large_set_lower_bound;
             options.medium_set_present_number = self.settings.medium_set_present_number;
         }
-        if let Some(place) = self.place_mut() {
-            place.result_set = None;
+        if let Some(opened) = self.opened_mut() {
+            opened.result_set = None;
         }
         let name = self.next_name();
         Ok(move |session: Session| {
@@ -141,19 +141,19 @@ impl Prompt {
     fn query(&self, text: &str, output: &Output) -> Result<(Query, Vec<SortKeySpec>), Refusal> {
         let query_type = self.settings.query_type;
         let is_sru = self
-            .place()
-            .is_some_and(|place| place.way.target.endpoint.is_sru());
+            .opened()
+            .is_some_and(|opened| opened.way.target.endpoint.is_sru());
         let read = query::read(query_type, &self.dialects, text, is_sru);
         let (mut query, keys, remark) = read.map_err(Refusal::wrong)?;
         remark.inspect(|words| output.note(words));
-        if let (Query::Type1(rpn), Ok(place)) = (&mut query, self.here()) {
+        if let (Query::Type1(rpn), Ok(place)) = (&mut query, self.current_target()) {
             *rpn = place.adapted(rpn)?;
         }
         Ok((query, keys))
     }
 
     fn search_options(&self) -> Result<SearchOptions, Refusal> {
-        let mut options = self.here()?.resolved.search_options(&self.form());
+        let mut options = self.current_target()?.resolved.search_options(&self.form());
         options.element_set = self.element_set();
         options.other_info = self.settings.other_info();
         options.takes_unknown_count = true;
@@ -166,10 +166,10 @@ impl Prompt {
     /// Returns a name for the next result set.
     pub(super) fn next_name(&mut self) -> String {
         let is_named = self.settings.named_sets.unwrap_or(true);
-        match self.place_mut() {
-            Some(place) if is_named => {
-                place.sets_named = place.sets_named.saturating_add(1);
-                place.sets_named.to_string()
+        match self.opened_mut() {
+            Some(opened) if is_named => {
+                opened.sets_named = opened.sets_named.saturating_add(1);
+                opened.sets_named.to_string()
             }
             _ => DEFAULT_RESULT_SET.to_owned(),
         }
@@ -196,10 +196,10 @@ impl Prompt {
         result: &DeleteResult,
         output: &mut Output,
     ) -> CommandResult {
-        if let Some(place) = self.place_mut() {
+        if let Some(opened) = self.opened_mut() {
             let is_deleted = |name: &str| names.is_empty() || names.iter().any(|own| own == name);
-            place.hits.retain(|name, _| !is_deleted(name));
-            place.result_set.take_if(|set| is_deleted(&set.name));
+            opened.hits.retain(|name, _| !is_deleted(name));
+            opened.result_set.take_if(|set| is_deleted(&set.name));
         }
         output.line(&deletion(result.status))?;
         for set in &result.sets {

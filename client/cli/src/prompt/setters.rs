@@ -30,8 +30,8 @@ impl Prompt {
             .map(|name| DatabaseName::from(name.as_str()))
             .collect();
         let databases = self.databases.clone();
-        if let Some(place) = self.place_mut() {
-            place.way.select(databases);
+        if let Some(opened) = self.opened_mut() {
+            opened.way.select(databases);
         }
         Ok(())
     }
@@ -220,8 +220,8 @@ impl Prompt {
         match text {
             "" => {
                 output.line(&format!("offered: {}", self.shown("options")))?;
-                if let Some(place) = self.place() {
-                    let granted = place.session.server_info().options.names();
+                if let Some(opened) = self.opened() {
+                    let granted = opened.session.server_info().options.names();
                     let granted = granted.collect::<Vec<_>>().join(" ");
                     output.line(&format!("in force: {granted}"))?;
                 }

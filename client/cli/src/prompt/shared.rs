@@ -41,7 +41,7 @@ impl Prompt {
         line: &str,
         output: &mut Output,
     ) -> CommandResult {
-        let Some(asked) = self.asked::<A>(positionals, line, output)? else {
+        let Some(service) = self.parse_service::<A>(positionals, line, output)? else {
             return Ok(Exit::Delivered);
         };
         self.reopen_if_closed(output).await?;
@@ -49,9 +49,9 @@ impl Prompt {
             let words = "requests are pending; use wait_response first";
             return Err(Refusal::wrong(words));
         }
-        let (reach, target) = self.lend::<A>(asked.databases())?;
-        let performed = asked.perform(&reach, &target, output).await;
-        self.take_back();
+        let (reach, target) = self.lend::<A>(service.databases())?;
+        let performed = service.perform(&reach, &target, output).await;
+        self.reclaim_session();
         performed.map_err(|failure| match failure {
             Failure::Usage(words) => Refusal::wrong(words),
             failure @ Failure::Input { .. } => Refusal::wrong(failure),
@@ -60,7 +60,7 @@ impl Prompt {
     }
 
     /// Parses the arguments of a command. If the line asks for help on the command, shows the help and returns `None`.
-    fn asked<A: Service>(
+    fn parse_service<A: Service>(
         &self,
         positionals: Positionals,
         line: &str,
@@ -97,13 +97,13 @@ impl Prompt {
             let words = "standard input is for commands here; name a file";
             return Err(Refusal::wrong(words));
         }
-        let mut asked = A::from_arg_matches(&matches).map_err(Refusal::wrong)?;
+        let mut service = A::from_arg_matches(&matches).map_err(Refusal::wrong)?;
         if output.is_gathered() && matches!(matches.try_get_one("json"), Ok(Some(true))) {
             let words = "--json cannot be used with z3950 open --format, which writes one document";
             return Err(Refusal::wrong(words));
         }
-        let Some(records) = asked.records() else {
-            return Ok(Some(asked));
+        let Some(records) = service.records() else {
+            return Ok(Some(service));
         };
         if output.is_gathered() && records.format() != self.settings.output {
             let words = "--format must be that of z3950 open --format, which writes one document";
@@ -115,17 +115,17 @@ impl Prompt {
             records.fields = records.fields.take().or_else(|| columns.clone());
             records.row_per_copy |= self.settings.has_row_per_copy;
         }
-        Ok(Some(asked))
+        Ok(Some(service))
     }
 
-    /// Makes the current session available to a subcommand until [`take_back`](Self::take_back) is called. If
+    /// Makes the current session available to a subcommand until [`reclaim_session`](Self::reclaim_session) is called. If
     /// `databases` are given, the command uses them instead of the session's databases.
     fn lend<A: Service>(
         &mut self,
         databases: &[String],
     ) -> Result<(TargetClient, NamedTarget), Refusal> {
         let session = self.session()?;
-        let mut target = self.here()?;
+        let mut target = self.current_target()?;
         if !databases.is_empty() {
             let names = databases
                 .iter()
@@ -143,8 +143,8 @@ impl Prompt {
         };
         let reader = self.reader_of_pages();
         let session = OpenSession::new(session, set, self.seen.clone(), reader);
-        if let Some(place) = self.place_mut() {
-            place.command_session = Some(CommandSession {
+        if let Some(opened) = self.opened_mut() {
+            opened.command_session = Some(CommandSession {
                 session: session.clone(),
                 makes_set: A::MAKES_SET,
                 interrupted: A::INTERRUPTED,
@@ -157,14 +157,14 @@ impl Prompt {
 
     /// Ends a subcommand's use of the session, and updates the prompt's state with what the subcommand changed in the
     /// session, even if it was interrupted. Returns the message to print after an interruption.
-    pub(super) fn take_back(&mut self) -> Option<&'static str> {
-        let place = self.place_mut()?;
-        let command_session = place.command_session.take()?;
+    pub(super) fn reclaim_session(&mut self) -> Option<&'static str> {
+        let opened = self.opened_mut()?;
+        let command_session = opened.command_session.take()?;
         let (left, set) = (command_session.session.left(), command_session.session.set);
         if left.has_searched {
             // Even a failed search replaces the result set of the same name, so the old set is forgotten.
-            place.hits.remove(&set);
-            place
+            opened.hits.remove(&set);
+            opened
                 .result_set
                 .take_if(|current| command_session.makes_set || current.name == set);
         }

@@ -119,14 +119,17 @@ impl Prompt {
 
     /// Records that the record at a position has been shown.
     pub(super) fn passed(&mut self, position: u64) {
-        if let Some(set) = self.place_mut().and_then(|place| place.result_set.as_mut()) {
+        if let Some(set) = self
+            .opened_mut()
+            .and_then(|opened| opened.result_set.as_mut())
+        {
             set.next = position.saturating_add(1);
         }
     }
 
     /// Returns a writer for the records that a command shows, in this format and with the settings of the prompt.
     pub(super) fn writer(&self, format: Format) -> Result<RecordWriter, Refusal> {
-        let place = self.here()?;
+        let place = self.current_target()?;
         let style = self.settings.style_in(format);
         Ok(RecordWriter {
             printed: Printed::new(style.clone()),
@@ -232,7 +235,7 @@ impl Prompt {
     /// Prints a record's retrieval URL, which contains the record's control number.
     pub(super) async fn make_url(&mut self, text: &str, output: &mut Output) -> CommandResult {
         let position = self.position(text)?;
-        let (host, port) = match self.place().map(|place| &place.way.target.endpoint) {
+        let (host, port) = match self.opened().map(|opened| &opened.way.target.endpoint) {
             Some(Endpoint::Tcp(host, port) | Endpoint::Tls(host, port)) => (host.clone(), *port),
             Some(Endpoint::Unix(_)) => return Err(Refusal::wrong("a Unix socket has no URL")),
             _ => {

@@ -43,7 +43,7 @@ pub(crate) struct Prompt {
     pub(super) settings: Settings,
     pub(super) dialects: Dialects,
     /// The sessions that have not been closed, in the order in which they were opened.
-    pub(super) places: Vec<OpenedSession>,
+    pub(super) sessions: Vec<OpenedSession>,
     /// The index of the current session.
     pub(super) current: usize,
     /// The last target, which `open` without an argument opens again. It may contain a password.
@@ -100,7 +100,7 @@ impl Prompt {
             mode,
             settings,
             dialects: Dialects::default(),
-            places: Vec::new(),
+            sessions: Vec::new(),
             current: 0,
             last_target: None,
             under_way: VecDeque::new(),
@@ -124,12 +124,12 @@ impl Prompt {
     }
 
     pub(super) fn profile(&self) -> Option<&Profile> {
-        self.place().map(|place| &place.way.target.profile)
+        self.opened().map(|opened| &opened.way.target.profile)
     }
 
     /// Returns the target of the current session. The settings of the prompt override those in the target's profile.
-    pub(super) fn here(&self) -> Result<NamedTarget, Refusal> {
-        let opened = self.place().ok_or_else(unopened)?;
+    pub(super) fn current_target(&self) -> Result<NamedTarget, Refusal> {
+        let opened = self.opened().ok_or_else(unopened)?;
         let mut resolved = opened.way.target.clone();
         resolved.databases = self.searched();
         let (settings, profile) = (&self.settings, &mut resolved.profile);
@@ -162,12 +162,12 @@ impl Prompt {
 
     /// Returns whether there is a current session, either open or ended by the server.
     pub(crate) fn has_session(&self) -> bool {
-        !self.places.is_empty()
+        !self.sessions.is_empty()
     }
 
     /// Returns whether the current session is open.
     pub(crate) fn is_open(&self) -> bool {
-        self.place().is_some_and(|place| place.session.is_open())
+        self.opened().is_some_and(|opened| opened.session.is_open())
     }
 
     /// Returns whether to stop after a command that ended with this exit code. A search without hits is not a failure;
@@ -179,7 +179,7 @@ impl Prompt {
 
     /// Returns the prompt `z3950> `, which contains the number of the session if there are several.
     pub(super) fn prompt(&self) -> String {
-        match self.places.len() {
+        match self.sessions.len() {
             0 | 1 => "z3950> ".into(),
             _ => format!("z3950 {}> ", self.current + 1),
         }
@@ -187,7 +187,7 @@ impl Prompt {
 
     /// Returns the databases named in sessions, settings and profiles, for completion.
     pub(super) fn known_databases(&self) -> BTreeSet<String> {
-        let targets = self.places.iter().map(|place| &place.way.target);
+        let targets = self.sessions.iter().map(|opened| &opened.way.target);
         let named = targets.clone().flat_map(|target| &target.databases);
         let profiles = targets.map(|target| &target.profile);
         named
@@ -200,7 +200,7 @@ impl Prompt {
     /// Returns the names of profiles and the open targets, for completion.
     pub(super) fn known_targets(&self) -> BTreeSet<String> {
         let profiles = self.context.client.profiles().iter();
-        let opened = self.places.iter().map(|place| place.way.text());
+        let opened = self.sessions.iter().map(|opened| opened.way.text());
         profiles
             .map(|(name, _)| name.to_owned())
             .chain(opened)
@@ -218,7 +218,7 @@ impl Prompt {
     /// Returns a function that closes the open sessions in another thread, and waits for the servers' responses for at
     /// most [`FAREWELL`].
     pub(super) fn farewell(&self, runtime: Handle) -> impl FnOnce() + Send + 'static {
-        let sessions = self.places.iter().map(|place| place.session.clone());
+        let sessions = self.sessions.iter().map(|opened| opened.session.clone());
         let sessions: Vec<Session> = sessions.collect();
         move || {
             let farewells = sessions.iter().map(Session::close);
@@ -230,14 +230,14 @@ impl Prompt {
 
     /// Closes all sessions that the prompt has opened.
     pub(crate) async fn close_all(&mut self) {
-        let sessions = std::mem::take(&mut self.places);
+        let sessions = std::mem::take(&mut self.sessions);
         let client = &self.context.client;
-        let farewells = sessions.iter().map(|place| client.close(&place.session));
+        let farewells = sessions.iter().map(|opened| client.close(&opened.session));
         futures_util::future::join_all(farewells).await;
     }
 
     /// Prints the reason why a command was not performed, and returns its exit code.
-    pub(super) fn said(
+    pub(super) fn report_refusal(
         &self,
         answer: CommandResult,
         usage: &str,
@@ -258,31 +258,31 @@ impl Prompt {
     }
 
     /// Returns the current session.
-    pub(super) fn place(&self) -> Option<&OpenedSession> {
-        self.places.get(self.current)
+    pub(super) fn opened(&self) -> Option<&OpenedSession> {
+        self.sessions.get(self.current)
     }
 
-    pub(super) fn place_mut(&mut self) -> Option<&mut OpenedSession> {
-        self.places.get_mut(self.current)
+    pub(super) fn opened_mut(&mut self) -> Option<&mut OpenedSession> {
+        self.sessions.get_mut(self.current)
     }
 
     /// Returns the current session if it is open. A session that the server has ended stays in the list of sessions, so
     /// that commands report this until another session is opened.
     pub(super) fn session(&self) -> Result<Session, Refusal> {
-        match self.place() {
-            Some(place) if place.session.is_open() => {
+        match self.opened() {
+            Some(opened) if opened.session.is_open() => {
                 let reference_id = self.settings.reference_id.clone();
-                Ok(place.session.with_reference_id(reference_id))
+                Ok(opened.session.with_reference_id(reference_id))
             }
-            Some(_) => Err(self.lost()),
+            Some(_) => Err(self.ended()),
             None => Err(unopened()),
         }
     }
 
     /// Returns the refusal for a command whose session has ended.
-    fn lost(&self) -> Refusal {
+    fn ended(&self) -> Refusal {
         let end = self
-            .place()
+            .opened()
             .map_or("no session is open", OpenedSession::end);
         let commands = match self.settings.reconnects {
             Reconnects::Never => "open",
@@ -294,20 +294,20 @@ impl Prompt {
 
     /// Removes the current session from the list of sessions.
     pub(super) fn forget(&mut self) -> Option<OpenedSession> {
-        if self.current >= self.places.len() {
+        if self.current >= self.sessions.len() {
             return None;
         }
-        let place = self.places.remove(self.current);
-        self.current = self.places.len().saturating_sub(1);
-        Some(place)
+        let opened = self.sessions.remove(self.current);
+        self.current = self.sessions.len().saturating_sub(1);
+        Some(opened)
     }
 
     /// Returns the current result set, or a refusal if there is none.
     pub(super) fn result_set(&self) -> Result<CurrentSet, Refusal> {
         if self.has_session() && !self.is_open() {
-            return Err(self.lost());
+            return Err(self.ended());
         }
-        let set = self.place().and_then(|place| place.result_set.clone());
+        let set = self.opened().and_then(|opened| opened.result_set.clone());
         set.ok_or_else(|| {
             Refusal::wrong(if self.under_way.is_empty() {
                 "there is no result set; find QUERY makes one"
@@ -319,11 +319,11 @@ impl Prompt {
 
     /// Makes a result set the current one.
     pub(super) fn found(&mut self, name: String, hits: Option<u64>) {
-        if let Some(place) = self.place_mut() {
-            if place.hits.len() < MAX_SETS {
-                place.hits.insert(name.clone(), hits);
+        if let Some(opened) = self.opened_mut() {
+            if opened.hits.len() < MAX_SETS {
+                opened.hits.insert(name.clone(), hits);
             }
-            place.result_set = Some(CurrentSet {
+            opened.result_set = Some(CurrentSet {
                 name,
                 hits,
                 next: 1,
@@ -334,8 +334,8 @@ impl Prompt {
 
     /// Returns the databases to search: the databases of the current session, or else the databases in the settings.
     pub(super) fn searched(&self) -> Vec<DatabaseName> {
-        match self.place() {
-            Some(place) => place.way.target.databases(),
+        match self.opened() {
+            Some(opened) => opened.way.target.databases(),
             None if self.databases.is_empty() => vec![DEFAULT_DATABASE.into()],
             None => self.databases.clone(),
         }

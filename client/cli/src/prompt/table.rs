@@ -374,7 +374,7 @@ mod tests {
     use super::*;
 
     /// The commands of yaz-client, in the order in which a prefix is compared with them.
-    const ORDER: &str = "open quit find facets delete base show scan setscan scanstep scanpos scansize sort sort+ \
+    const YAZ_COMMANDS: &str = "open quit find facets delete base show scan setscan scanstep scanpos scansize sort sort+ \
         authentication lslb ssub mspn status setnames cancel cancel_find format schema elements close querytype refid \
         itemorder update update0 xmles packagename proxy charset negcharset displaycharset marccharset querycharset lang \
         source . ! set_apdufile set_berfile set_marcdump set_cclfile set_cqlfile set_auto_reconnect set_auto_wait \
@@ -384,7 +384,7 @@ mod tests {
     #[test]
     fn the_commands_of_yaz_client_keep_their_order() {
         let names: Vec<&str> = YAZ.iter().map(|entry| entry.name).collect();
-        let expected: Vec<&str> = ORDER.split_whitespace().collect();
+        let expected: Vec<&str> = YAZ_COMMANDS.split_whitespace().collect();
         assert_eq!(names, expected);
     }
 

@@ -128,7 +128,7 @@ impl Prompt {
         let order = move |session: Session| {
             let answer = async move { session.task(task).await };
             request(answer, |state, result, output| {
-                let place = state.here()?;
+                let place = state.current_target()?;
                 let envelope = Envelope::of(&place, &[]);
                 Ok(task::show(false, &place, envelope, &result, output)?)
             })

@@ -111,7 +111,10 @@ impl Prompt {
 
     /// Records that the title at a position in the current set has been listed.
     fn listed(&mut self, position: u64) {
-        if let Some(set) = self.place_mut().and_then(|place| place.result_set.as_mut()) {
+        if let Some(set) = self
+            .opened_mut()
+            .and_then(|opened| opened.result_set.as_mut())
+        {
             set.next_title = position.saturating_add(1);
         }
     }

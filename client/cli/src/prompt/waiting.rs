@@ -139,13 +139,13 @@ impl Prompt {
         let requests = if count == 1 { "request" } else { "requests" };
         output.note(&format!("waiting for {count} pending {requests}"));
         let answer = self.wait_response(&count.to_string(), output).await;
-        self.said(answer, "wait_response [COUNT]", output)
+        self.report_refusal(answer, "wait_response [COUNT]", output)
     }
 
     /// Handles a response. While it is handled, the session that sent the request is the current session.
     fn finish(&mut self, session: &Session, finish: Finish, output: &mut Output) -> CommandResult {
-        let of_session = |place: &OpenedSession| place.session.is_same(session);
-        let Some(index) = self.places.iter().position(of_session) else {
+        let of_session = |opened: &OpenedSession| opened.session.is_same(session);
+        let Some(index) = self.sessions.iter().position(of_session) else {
             return Err(Refusal::wrong("the session of this request is closed"));
         };
         let current = std::mem::replace(&mut self.current, index);
