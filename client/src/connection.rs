@@ -126,9 +126,9 @@ impl Connection {
             Ok(set)
         };
         let work = Box::pin(async {
-            let mut turn = name.turn().await;
+            let mut guard = name.lock().await;
             // Even a failed search deletes the previous result set with this name.
-            turn.take();
+            guard.take();
             self.inner.run_now(Repeat::IfLost, pager).await
         });
         let pager = self.inner.until_closed(work).await?;

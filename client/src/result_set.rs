@@ -171,7 +171,7 @@ impl ResultSet {
     pub async fn sort(&mut self, keys: &[SortKey]) -> Result<(), Error> {
         self.piggybacked = 0;
         let sorted = self.shared.connection.until_closed(async {
-            let (mut pager, _turn) = self.shared.turn().await?;
+            let (mut pager, _guard) = self.shared.lock().await?;
             pager
                 .sort(keys.iter().map(|key| key.0.clone()).collect())
                 .await
@@ -192,8 +192,8 @@ impl ResultSet {
     /// Ensures that the server has this set under its name until the returned value is dropped.
     pub(crate) async fn held(&self) -> Result<impl Sized + use<>, Error> {
         let held = self.shared.connection.until_closed(async {
-            let (_, turn) = self.shared.turn().await?;
-            Ok(turn)
+            let (_, guard) = self.shared.lock().await?;
+            Ok(guard)
         });
         held.await
     }

@@ -173,7 +173,7 @@ pub(crate) struct Name {
 
 /// The exclusive right to use a result set. While it exists, no other result set with the same name is used.
 #[derive(Debug)]
-pub(crate) struct Turn {
+pub(crate) struct NameGuard {
     number: u64,
     /// The lock for the shared name `default`; `None` for a set with its own name.
     holder: Option<OwnedMutexGuard<Option<u64>>>,
@@ -223,8 +223,8 @@ impl Name {
     }
 
     /// Waits until no other result set with the same name is in use.
-    pub(crate) async fn turn(&self) -> Turn {
-        Turn {
+    pub(crate) async fn lock(&self) -> NameGuard {
+        NameGuard {
             number: self.number,
             holder: if self.names.is_named {
                 None
@@ -243,7 +243,7 @@ impl Drop for Name {
     }
 }
 
-impl Turn {
+impl NameGuard {
     /// Returns whether another set has replaced this set on the server, so that its search has to be repeated.
     pub(crate) fn is_taken(&self) -> bool {
         let holder = self.holder.as_deref();

@@ -108,8 +108,8 @@ impl LeasedSession {
             (Self::Open(session, _), _) => request(session.clone()).await,
             (Self::Connection(connection, name), _) => {
                 // A search also deletes the set that another user of this connection made with the same name.
-                let mut turn = name.turn().await;
-                turn.take();
+                let mut guard = name.lock().await;
+                guard.take();
                 connection.run(Repeat::IfLost, request).await
             }
             // Without the boxes, this future would be twice as large, even if it searches over a connection.

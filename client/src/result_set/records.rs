@@ -91,7 +91,7 @@ impl Stream for Records {
 /// Fetches the next chunk.
 async fn fetch(set: Arc<SharedSet>, mut cursor: Cursor) -> Fetched {
     let next = set.connection.until_closed(async {
-        let (mut pager, _turn) = set.turn().await?;
+        let (mut pager, _guard) = set.lock().await?;
         cursor.next(&mut pager).await.transpose()
     });
     let next = next.await;

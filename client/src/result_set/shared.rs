@@ -6,7 +6,7 @@ use std::sync::{self, Arc, PoisonError};
 use tokio::sync::{Mutex, MutexGuard};
 use z3950_asn1::types::InternationalString;
 
-use crate::connection::inner::{Inner, Name, Turn};
+use crate::connection::inner::{Inner, Name, NameGuard};
 use crate::error::Error;
 use crate::protocol::pager::{Pager, PagerOptions};
 use crate::protocol::service::search::SearchResult;
@@ -50,7 +50,7 @@ impl SharedSet {
     ///
     /// # Errors
     /// The errors of [`Pager::search_again`].
-    pub(super) async fn turn(&self) -> Result<(MutexGuard<'_, Pager>, Turn), Error> {
+    pub(super) async fn lock(&self) -> Result<(MutexGuard<'_, Pager>, NameGuard), Error> {
         let mut pager = self.pager.lock().await;
         let form = self
             .form
@@ -60,18 +60,18 @@ impl SharedSet {
         if let Some(form) = form {
             pager.set_form(form);
         }
-        let mut turn = self.name.turn().await;
-        if turn.is_taken() {
+        let mut guard = self.name.lock().await;
+        if guard.is_taken() {
             pager.search_again().await?;
-            turn.take();
+            guard.take();
         }
-        Ok((pager, turn))
+        Ok((pager, guard))
     }
 
     /// Returns the record at a 1-based position.
     pub(super) async fn record(&self, position: u64) -> Result<Record, Error> {
         let record = self.connection.until_closed(async {
-            let (mut pager, _turn) = self.turn().await?;
+            let (mut pager, _guard) = self.lock().await?;
             pager.record(position).await
         });
         self.connection.record(record.await?, position)
