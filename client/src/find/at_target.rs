@@ -56,7 +56,7 @@ impl TargetOutcome {
 
     /// Returns whether broader searches are to be made, which is the case if nothing was found or the search was
     /// refused.
-    pub(super) fn is_asked_again(&self) -> bool {
+    pub(super) fn needs_broader_search(&self) -> bool {
         let is_none = self.found.is_none();
         is_none
             && matches!(
@@ -79,7 +79,7 @@ impl AtTarget<'_> {
                 None,
             ),
         };
-        if self.round != Round::Exact || !outcome.is_asked_again() {
+        if self.round != Round::Exact || !outcome.needs_broader_search() {
             self.done(&outcome, record_syntax);
         }
         outcome
@@ -88,7 +88,7 @@ impl AtTarget<'_> {
     /// Makes the broader searches if the exact searches, which had the outcome `exact`, found nothing or were refused.
     /// This is called after the exact searches at all targets have ended.
     pub(super) async fn broaden(self, exact: TargetOutcome) -> TargetOutcome {
-        if !exact.is_asked_again() {
+        if !exact.needs_broader_search() {
             return exact;
         }
         if !self.place.has_broader(self.wanted) {
@@ -102,7 +102,7 @@ impl AtTarget<'_> {
 
     /// Sends the event that reports the end of the searches at this target.
     fn done(&self, outcome: &TargetOutcome, record_syntax: Option<Oid>) {
-        self.tell(Event::Done {
+        self.send(Event::Done {
             target: self.target,
             record_syntax,
             delivered: outcome.delivered,
@@ -135,7 +135,7 @@ impl AtTarget<'_> {
             match (next, result) {
                 (Next::Search, _) => {}
                 (Next::Again(reason), result) => {
-                    self.tell(self.again(&course, reason));
+                    self.send(self.again(&course, reason));
                     empty = empty.or(result.ok().map(|set| set.pager.found().clone()));
                 }
                 (Next::End, Ok(set)) => {
@@ -175,7 +175,7 @@ impl AtTarget<'_> {
             sources,
             ..Found::default()
         });
-        self.tell(Event::Found(Arc::clone(&found)));
+        self.send(Event::Found(Arc::clone(&found)));
         let outcome = TargetOutcome {
             found: Some(found),
             ..TargetOutcome::default()
@@ -226,7 +226,7 @@ impl AtTarget<'_> {
         mut records: Vec<(u64, ResultRecord)>,
         failure: Option<Error>,
     ) -> TargetOutcome {
-        self.tell(Event::Found(Arc::clone(&found)));
+        self.send(Event::Found(Arc::clone(&found)));
         let delivered = records
             .iter()
             .filter(|(_, record)| is_record(record))
@@ -258,7 +258,7 @@ impl AtTarget<'_> {
     ) -> Arc<Found> {
         let attempt = course.attempt();
         // Without events, only the query is reported, so the attempt that found the record is not described.
-        let told = attempt.filter(|_| self.events.is_some());
+        let reported = attempt.filter(|_| self.events.is_some());
         let with_form = |of_attempt: Option<String>| match (of_attempt, course.form()) {
             (Some(attempt), Some(form)) => Some(format!("{attempt};{form}")),
             (attempt, form) => attempt.or(form),
@@ -266,13 +266,13 @@ impl AtTarget<'_> {
         Arc::new(Found {
             target: self.target,
             identifier: self.identifier(course),
-            step: with_form(told.map(|(_, attempt)| attempt.step())),
-            step_name: told.and_then(|(_, attempt)| with_form(Some(attempt.name()))),
+            step: with_form(reported.map(|(_, attempt)| attempt.step())),
+            step_name: reported.and_then(|(_, attempt)| with_form(Some(attempt.name()))),
             query: match attempt {
                 Some((_, attempt)) => attempt.query.to_string(),
                 None => course.other_query().unwrap_or_default(),
             },
-            terms: told.map_or_else(Vec::new, |(_, attempt)| attempt.terms.clone()),
+            terms: reported.map_or_else(Vec::new, |(_, attempt)| attempt.terms.clone()),
             result: set.pager.found().clone(),
             sources,
             by_title: None,
@@ -292,7 +292,7 @@ impl AtTarget<'_> {
         course: &Course,
     ) -> Result<FoundSet, Error> {
         let target = self.target;
-        self.tell(Event::Asked { target });
+        self.send(Event::Asked { target });
         let minds_first = course.minds_first_record();
         let identifier = course
             .attempt()
@@ -383,7 +383,7 @@ impl AtTarget<'_> {
     }
 
     pub(super) fn record(&self, position: u64, record: ResultRecord) {
-        self.tell(Event::Record {
+        self.send(Event::Record {
             target: self.target,
             position,
             record,
@@ -391,7 +391,7 @@ impl AtTarget<'_> {
     }
 
     /// Sends an event without waiting for the reader to take it.
-    pub(super) fn tell(&self, event: Event) {
+    pub(super) fn send(&self, event: Event) {
         if let Some(events) = self.events {
             events.send(event);
         }

@@ -77,7 +77,7 @@ impl AtTarget<'_> {
                     let next = after_others(course, &set);
                     drop(set);
                     if let Some(unlike) = unlike {
-                        self.tell(unlike);
+                        self.send(unlike);
                     }
                     next?
                 }
@@ -90,7 +90,7 @@ impl AtTarget<'_> {
                 },
             };
             if let Next::Again(reason) = next {
-                self.tell(self.again(course, reason));
+                self.send(self.again(course, reason));
             }
         }
     }

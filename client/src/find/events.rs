@@ -76,7 +76,7 @@ impl Events {
     /// the next event. That request then repeats the search and reports the result again, unless there are no records to read.
     pub fn let_go(&self, target: usize) {
         if let Some(held) = self.held.get(target) {
-            held.let_go();
+            held.release();
         }
     }
 }
@@ -118,7 +118,7 @@ impl fmt::Debug for Events {
 
 /// Returns the sessions of all targets to the pool.
 fn let_all_go(held: &[HeldRecords]) {
-    held.iter().for_each(HeldRecords::let_go);
+    held.iter().for_each(HeldRecords::release);
 }
 
 /// A guard that returns the sessions to the pool when the search ends, even if the search panics or its runtime ends

@@ -236,16 +236,16 @@ const PATIENCE: Duration = Duration::from_millis(500);
 /// The next records for a query, which wait for the reader of the events, and the session from which they are read. The
 /// reader can give the session up.
 #[derive(Default)]
-pub(super) struct HeldRecords(Mutex<Held>);
+pub(super) struct HeldRecords(Mutex<HeldState>);
 
 #[derive(Default)]
-struct Held {
+struct HeldState {
     records: Option<Box<NextRecords>>,
     /// Whether the reader has given the session up.
-    is_let_go: bool,
+    is_released: bool,
 }
 
-impl Held {
+impl HeldState {
     /// Returns the lease of the session, if the session belongs to the pool.
     fn lease(&self) -> Option<&Lease> {
         match &self.records.as_ref()?.source.as_ref()?.leased {
@@ -257,9 +257,9 @@ impl Held {
 
 impl HeldRecords {
     pub(super) fn hold(&self, records: NextRecords) {
-        *self.lock() = Held {
+        *self.lock() = HeldState {
             records: Some(Box::new(records)),
-            is_let_go: false,
+            is_released: false,
         };
     }
 
@@ -269,21 +269,21 @@ impl HeldRecords {
     }
 
     /// Gives the session up at the reader's request, and drops the records.
-    pub(super) fn let_go(&self) {
-        *self.lock() = Held {
+    pub(super) fn release(&self) {
+        *self.lock() = HeldState {
             records: None,
-            is_let_go: true,
+            is_released: true,
         };
     }
 
     /// Returns whether the reader has given the session up.
-    pub(super) fn is_let_go(&self) -> bool {
-        self.lock().is_let_go
+    pub(super) fn is_released(&self) -> bool {
+        self.lock().is_released
     }
 
     /// Waits until another user needs the session, and then gives it up. To continue afterwards, the search must be repeated,
     /// which costs a round trip, so the reader is given some time first.
-    pub(super) async fn give_way(&self) {
+    pub(super) async fn release_on_demand(&self) {
         let Some(demand) = self.demand() else {
             return pending().await;
         };
@@ -291,14 +291,14 @@ impl HeldRecords {
         loop {
             demand.opened().await;
             let mut held = self.lock();
-            let gives_way = match held.lease() {
+            let is_released = match held.lease() {
                 None => true,
                 // Others still use the session, so it cannot be promised to the waiting user yet. The last of them
                 // promises it.
                 Some(lease) if lease.has_others() => demand.is_open(),
                 Some(_) => demand.promise(),
             };
-            if gives_way {
+            if is_released {
                 held.records = None;
                 return;
             }
@@ -310,7 +310,7 @@ impl HeldRecords {
         self.lock().lease().map(Lease::demand)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Held> {
+    fn lock(&self) -> MutexGuard<'_, HeldState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

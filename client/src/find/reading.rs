@@ -26,7 +26,7 @@ impl AtTarget<'_> {
             is_sorted = set.unsorted.is_none();
             if let Some(error) = set.unsorted.take() {
                 let target = self.target;
-                self.tell(Event::Unsorted { target, error });
+                self.send(Event::Unsorted { target, error });
             }
             outcome.found = Some(Arc::clone(&found));
             let next = self.records_from(self.wanted.start, set, leased).await;
@@ -34,7 +34,7 @@ impl AtTarget<'_> {
             let is_empty = next.is_empty();
             // The records are stored first, because the reader may give the session up as soon as it has the event.
             self.held.hold(next);
-            self.tell(Event::Found(Arc::clone(&found)));
+            self.send(Event::Found(Arc::clone(&found)));
             if is_empty {
                 return (outcome, record_syntax);
             }
@@ -51,7 +51,7 @@ impl AtTarget<'_> {
             // The result is reported again if the reader has given the session up itself, or if it has changed.
             let is_same =
                 set.count() == found.result.count() && set.unsorted.is_none() == is_sorted;
-            if !self.held.is_let_go() && is_same {
+            if !self.held.is_released() && is_same {
                 break self.records_from(self.wanted.start, set, leased).await;
             }
             found = self.found(course, found.sources.clone(), &set);
@@ -102,7 +102,7 @@ impl AtTarget<'_> {
             tokio::select! {
                 biased;
                 () = events.requested() => {}
-                () = self.held.give_way() => events.requested().await,
+                () = self.held.release_on_demand() => events.requested().await,
             }
         }
         self.held.take()
