@@ -241,7 +241,10 @@ impl Session {
     /// Returns true the first time that it is called in this session, so that a server's wrong count is logged only
     /// once.
     pub(crate) fn is_first_miscount(&self) -> bool {
-        !self.handle.has_told_miscount.swap(true, Ordering::Relaxed)
+        !self
+            .handle
+            .has_logged_miscount
+            .swap(true, Ordering::Relaxed)
     }
 
     /// Closes the session, including operations in progress. Returns after the connection is closed, which takes at
@@ -270,12 +273,12 @@ impl Session {
     /// # Errors
     /// The errors of [`close`](Self::close).
     pub async fn close_with(&self, close: Close) -> Result<(), Error> {
-        let farewell = CloseMode {
+        let close_mode = CloseMode {
             close,
             ..CloseMode::default()
         };
         // An error means that a Close has already been set, and that Close is sent instead.
-        let _ = self.handle.farewell.set(farewell);
+        let _ = self.handle.close_mode.set(close_mode);
         self.close().await
     }
 
@@ -285,12 +288,12 @@ impl Session {
     /// # Errors
     /// The errors of [`close`](Self::close).
     pub async fn close_now(&self) -> Result<(), Error> {
-        let farewell = CloseMode {
+        let close_mode = CloseMode {
             awaits_answer: false,
             ..CloseMode::default()
         };
         // An error means that a Close has already been set, and that Close is sent instead.
-        let _ = self.handle.farewell.set(farewell);
+        let _ = self.handle.close_mode.set(close_mode);
         self.close().await
     }
 

@@ -182,7 +182,7 @@ const MAX_NAMED: usize = 5;
 
 /// Returns a message about each kind of repair made to records in an answer. The answer's first record is at position
 /// `start`.
-pub(super) fn mended(response: &SearchRetrieveResponse, start: u64) -> Vec<String> {
+pub(super) fn repair_messages(response: &SearchRetrieveResponse, start: u64) -> Vec<String> {
     let escaped = named_records(response, start, |record| record.escaped > 0)
         .map(|records| format!("{records}: an & that begins no reference is read as text"));
     let lost = named_records(response, start, |record| {

@@ -22,7 +22,7 @@ use super::Refused;
 use super::facets::AskedFacets;
 use super::query::{SruQuery, sort_keys, sort_parameter};
 use super::records::{
-    AskedSchema, Form, has_only_blank_records, mended, misplaced, placed, schema_refusal,
+    AskedSchema, Form, has_only_blank_records, misplaced, placed, repair_messages, schema_refusal,
     to_diag_recs,
 };
 use super::sets::{LastPage, SruExchange, StoredSearch};
@@ -100,7 +100,7 @@ impl SruExchange {
         set.hits = counted(&page, 1, &came);
         let is_miscounted = is_miscounted(&page);
         set.is_estimate = is_estimate(&page) || is_miscounted;
-        if is_miscounted && !std::mem::replace(&mut self.sets.has_told_miscount, true) {
+        if is_miscounted && !std::mem::replace(&mut self.sets.has_logged_miscount, true) {
             let (sent, hits) = (page.records.len(), set.hits);
             warn!(
                 "the server sent {sent} records and counts fewer; taking {hits} hits as an estimate"
@@ -385,7 +385,7 @@ impl SruExchange {
             let asked = start;
             return Err(Error::fault(phase, SruFault::Misplaced { asked, sent }).into());
         }
-        for words in mended(&response, start) {
+        for words in repair_messages(&response, start) {
             warn!("{words}");
         }
         let limits = &self.server.limits;

@@ -27,7 +27,7 @@ pub(super) struct ResultSets {
     pub(super) by_name: HashMap<InternationalString, StoredSearch>,
     pub(super) schemas: Schemas,
     /// Whether the server has sent a count that is lower than the number of its records, and this has been logged.
-    pub(super) has_told_miscount: bool,
+    pub(super) has_logged_miscount: bool,
 }
 
 /// A search, which is stored so that it can be sent again.

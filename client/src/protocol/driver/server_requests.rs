@@ -9,7 +9,7 @@ use z3950_asn1::apdu::{
 };
 use z3950_asn1::bib1::diagnostics::Condition;
 
-use super::task::{Driver, Verdict};
+use super::task::{Driver, HandlerAnswer};
 use crate::error::{Error, Phase, ProtocolFault};
 use crate::protocol::service::access::Challenge;
 use crate::protocol::service::resource::{Decision, ResourceQuestion};
@@ -27,9 +27,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         };
         self.pause(operation);
         let challenge = Challenge::new(phase, request.security_challenge);
-        self.verdicts.push(Box::pin(async move {
+        self.handler_answers.push(Box::pin(async move {
             let response = handler.answer(challenge).await;
-            Verdict {
+            HandlerAnswer {
                 operation,
                 is_refusal: response.is_none(),
                 response: Some(access_response(request.reference_id, response)),
@@ -54,9 +54,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
             self.pause(operation);
         }
         let question = ResourceQuestion::new(phase, request);
-        self.verdicts.push(Box::pin(async move {
+        self.handler_answers.push(Box::pin(async move {
             let decision = handler.answer(question).await;
-            Verdict {
+            HandlerAnswer {
                 operation,
                 is_refusal: false,
                 response: is_answered.then(|| resource_response(reference_id, decision)),
@@ -66,12 +66,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
     }
 
     /// Sends the response from a handler, if the operation is still in progress.
-    pub(super) fn decided(&mut self, verdict: Verdict) -> Result<(), Error> {
-        let Some(response) = verdict.response else {
+    pub(super) fn decided(&mut self, answer: HandlerAnswer) -> Result<(), Error> {
+        let Some(response) = answer.response else {
             return Ok(());
         };
         let mut phase = Phase::Idle;
-        if let Some(number) = verdict.operation {
+        if let Some(number) = answer.operation {
             let Some(operation) = self.operations.numbered(number) else {
                 // The server has ended the operation without waiting for the response, so no response is sent.
                 return Ok(());
@@ -80,7 +80,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
             operation.wait();
             phase = operation.phase();
         }
-        self.respond(verdict.operation, phase, response, verdict.is_refusal)
+        self.respond(answer.operation, phase, response, answer.is_refusal)
     }
 
     /// Counts a request from the server, and returns the operation to which it belongs and the phase of that operation.

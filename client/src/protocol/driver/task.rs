@@ -43,7 +43,7 @@ pub(crate) struct Inbox {
     pub(crate) commands: mpsc::Receiver<Command>,
     pub(crate) triggers: mpsc::Receiver<Trigger>,
     pub(crate) closing: CancellationToken,
-    pub(in crate::protocol) farewell: Arc<OnceLock<CloseMode>>,
+    pub(in crate::protocol) close_mode: Arc<OnceLock<CloseMode>>,
 }
 
 /// How the client closes the session.
@@ -64,7 +64,7 @@ impl Default for CloseMode {
 }
 
 /// A handler's response to a request from the server.
-pub(super) struct Verdict {
+pub(super) struct HandlerAnswer {
     /// The number of the operation, or `None` if the request concerns the session.
     pub(super) operation: Option<u64>,
     /// The response to send, or `None` if the server does not want a response.
@@ -87,7 +87,7 @@ pub(in crate::protocol) struct Driver<S> {
     held: Option<HeldCommand>,
     pub(super) operations: Operations,
     /// The futures of handlers that have not decided yet.
-    pub(super) verdicts: FuturesUnordered<BoxFuture<'static, Verdict>>,
+    pub(super) handler_answers: FuturesUnordered<BoxFuture<'static, HandlerAnswer>>,
     /// The number of requests that the server has sent since the last operation ended.
     pub(super) interruptions: usize,
     /// The number of APDUs received so far.
@@ -120,7 +120,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
             inbox,
             held: None,
             operations: Operations::default(),
-            verdicts: FuturesUnordered::new(),
+            handler_answers: FuturesUnordered::new(),
             interruptions: 0,
             heard: 0,
         }
@@ -130,13 +130,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
     pub(in crate::protocol) async fn run(mut self) {
         let error = self.serve().await.err();
         let limit = Limit::within(self.options.timeouts.close);
-        let farewell = farewell(error.as_ref(), self.inbox.farewell.get());
+        let close_mode = close_mode(error.as_ref(), self.inbox.close_mode.get());
         let mut is_answered = false;
-        if let Some(farewell) = farewell.filter(|_| self.version() >= Some(3)) {
+        if let Some(close_mode) = close_mode.filter(|_| self.version() >= Some(3)) {
             // If an answer arrives after this side has closed, the connection is reset, and the server may lose the
             // client's Close.
-            let awaits_answer = farewell.awaits_answer || !self.operations.list.is_empty();
-            let put = self.wire.put(&farewell.close.into());
+            let awaits_answer = close_mode.awaits_answer || !self.operations.list.is_empty();
+            let put = self.wire.put(&close_mode.close.into());
             let sent = limit.hold(Phase::Close, self.wire.flush()).await;
             is_answered = awaits_answer && put.is_ok() && matches!(sent, Ok(Ok(())));
         }
@@ -188,8 +188,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
                 biased;
                 frame = self.wire.next() => self.receive(frame)?,
                 () = self.inbox.closing.cancelled() => return Ok(()),
-                Some(verdict) = self.verdicts.next(), if !self.verdicts.is_empty() => {
-                    self.decided(verdict)?;
+                Some(answer) = self.handler_answers.next(), if !self.handler_answers.is_empty() => {
+                    self.decided(answer)?;
                 }
                 number = poll_fn(|context| self.operations.poll_dropped(context)) => {
                     self.abandon(number)?;
@@ -211,7 +211,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
     }
 
     /// Returns the maximum number of operations that may currently be in progress.
-    fn room(&self) -> usize {
+    fn max_operations(&self) -> usize {
         match &self.agreed {
             None => 1,
             Some(_) => {
@@ -243,7 +243,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
     /// Returns whether the held request may begin. If it waits only because it conflicts with an operation, the wait is
     /// limited by the answer timeout.
     fn may_begin_held(&mut self) -> bool {
-        let has_room = self.operations.list.len() < self.room();
+        let has_room = self.operations.list.len() < self.max_operations();
         // Only concurrent operations can conflict, because pipelined operations are executed in order.
         let is_concurrent = self.offers(Options::CONCURRENT_OPERATIONS);
         let Some(held) = &mut self.held else {
@@ -354,7 +354,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         }
         // Many servers execute operations one after the other, so an answer restarts the wait for the remaining operations. An
         // answer to a much later request does not, so the wait ends even if such answers keep coming.
-        let room = u64::try_from(self.room()).unwrap_or(u64::MAX);
+        let room = u64::try_from(self.max_operations()).unwrap_or(u64::MAX);
         let has_waited =
             |operation: &&mut Operation| operation.number.saturating_add(room) > number;
         self.operations
@@ -455,8 +455,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
             }
             operation.reply.send(Err(error.clone()));
             self.abandon(number)?;
-            let is_last_room =
-                self.operations.next_limit().is_none() && self.operations.list.len() >= self.room();
+            let is_last_room = self.operations.next_limit().is_none()
+                && self.operations.list.len() >= self.max_operations();
             if is_last_room {
                 return Err(error);
             }
@@ -501,7 +501,7 @@ async fn until(moment: Option<Instant>) {
 
 /// Returns how to close a version 3 session: as `error` requires or, if there is no error, as the client has `chosen`.
 /// Returns `None` if no Close can be sent, because the connection is lost or the server would not understand it.
-fn farewell(error: Option<&Error>, chosen: Option<&CloseMode>) -> Option<CloseMode> {
+fn close_mode(error: Option<&Error>, chosen: Option<&CloseMode>) -> Option<CloseMode> {
     let (reason, info, awaits_answer) = match error {
         None => return Some(chosen.cloned().unwrap_or_default()),
         Some(Error::ProtocolClosed { .. }) => (CloseReason::FINISHED, None, false),

@@ -238,9 +238,9 @@ impl Session {
     /// Ends the session because of a wrong count in a search response, and returns the error.
     pub(crate) async fn miscounted(&self, words: String) -> Error {
         let fault = ProtocolFault::Count(words.into());
-        let farewell = Close::new(CloseReason::PROTOCOL_ERROR, Some(&fault.to_string()));
+        let close = Close::new(CloseReason::PROTOCOL_ERROR, Some(&fault.to_string()));
         // An error means that the session has already ended in another way.
-        let _ = self.close_with(farewell).await;
+        let _ = self.close_with(close).await;
         Error::fault(Phase::Search, fault)
     }
 

@@ -36,7 +36,7 @@ pub(super) struct Handle {
     /// The runtime that runs the task.
     pub(super) runtime: runtime::Handle,
     /// How to close the session, if not in the default way.
-    pub(super) farewell: Arc<OnceLock<CloseMode>>,
+    pub(super) close_mode: Arc<OnceLock<CloseMode>>,
     pub(super) state: watch::Receiver<State>,
     /// The options for access control and resource control, which are offered if `SessionOptions` has handlers for
     /// them.
@@ -46,7 +46,7 @@ pub(super) struct Handle {
     /// Whether the server has answered any request after Init.
     pub(super) has_answered: AtomicBool,
     /// Whether the server has sent a count that is lower than the number of its records, and this has been logged.
-    pub(super) has_told_miscount: AtomicBool,
+    pub(super) has_logged_miscount: AtomicBool,
     /// The maximum number of operations in progress with concurrentOperations, and without it.
     pub(super) in_progress: (usize, usize),
     /// The channel for requests for an SRU server's description, or `None` for a Z39.50 server.
@@ -68,19 +68,19 @@ impl Handle {
         let (triggers, trigger_receiver) = mpsc::channel(1);
         let (state, watched) = StateSender::new();
         let closing = CancellationToken::new();
-        let farewell = Arc::default();
+        let close_mode = Arc::default();
         let inbox = Inbox {
             commands: command_receiver,
             triggers: trigger_receiver,
             closing: closing.clone(),
-            farewell: Arc::clone(&farewell),
+            close_mode: Arc::clone(&close_mode),
         };
         let handle = Self {
             commands,
             triggers,
             closing,
             runtime: runtime::Handle::current(),
-            farewell,
+            close_mode,
             state: watched,
             answered: offered(options.access_control.is_some(), Options::ACCESS_CONTROL)
                 | offered(
@@ -89,7 +89,7 @@ impl Handle {
                 ),
             unanswered: AtomicUsize::new(0),
             has_answered: AtomicBool::new(false),
-            has_told_miscount: AtomicBool::new(false),
+            has_logged_miscount: AtomicBool::new(false),
             in_progress: (
                 options.max_in_progress(true),
                 options.max_in_progress(false),
