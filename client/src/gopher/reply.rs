@@ -86,11 +86,12 @@ pub(super) fn read(plan: &GopherPlan, octets: Bytes, is_open: bool) -> Result<Re
     }
     let (body, by_lines) = match plan.header(&octets) {
         Some(header) => {
-            let (body, by_lines) = headed(&header, &octets, &mut notes)?;
+            let body = body_after_header(&header, &octets, &mut notes)?;
             if header.failed {
                 return Err(plus_error(&body).into());
             }
-            (body, by_lines)
+            // A lone dot that the header announces has been removed.
+            (body, false)
         }
         None if plan.reading == Reading::Attributes => {
             return Err(menu_error(&octets).map_or(GopherError::NotGopherPlus, GopherError::Server));
@@ -142,26 +143,25 @@ pub(super) fn read(plan: &GopherPlan, octets: Bytes, is_open: bool) -> Result<Re
     })
 }
 
-/// Returns the body after a header, and whether a lone dot at its end has yet to be removed. The latter is always
-/// false, because a lone dot that the header announces is removed here.
-fn headed(
+/// Returns the body after a header, without the lone dot that the header announces.
+fn body_after_header(
     header: &Header,
     octets: &Bytes,
     notes: &mut Vec<Note>,
-) -> Result<(Bytes, bool), GopherError> {
+) -> Result<Bytes, GopherError> {
     let body = octets.slice(header.size..);
     let received = body.len();
     match header.length {
         Length::Octets(length) if received < length => Err(GopherError::CutOff { received }),
-        Length::Octets(length) => Ok((body.slice(..length), false)),
+        Length::Octets(length) => Ok(body.slice(..length)),
         Length::ToDot => match text::ended(&body) {
             None => Err(GopherError::CutOff { received }),
             Some((text, excess)) => {
                 notes.extend(after_dot(excess));
-                Ok((text, false))
+                Ok(text)
             }
         },
-        Length::ToEnd => Ok((body, false)),
+        Length::ToEnd => Ok(body),
     }
 }
 
