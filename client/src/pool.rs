@@ -287,7 +287,7 @@ impl Server {
 
     /// Removes and returns the idle sessions that must be closed before another session is opened, least recently used
     /// first.
-    pub(crate) fn make_room(&self, limit: usize) -> Vec<Session> {
+    pub(crate) fn take_surplus(&self, limit: usize) -> Vec<Session> {
         let taken = *self.taken.borrow();
         self.idle.surplus(limit.max(1).saturating_sub(taken))
     }

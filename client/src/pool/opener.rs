@@ -64,7 +64,7 @@ impl Opener {
     }
 
     async fn open_now(&self) -> Result<Session, Error> {
-        let surplus = self.server.make_room(self.max_sessions);
+        let surplus = self.server.take_surplus(self.max_sessions);
         // An error means that the session has already ended.
         let _ = join_all(surplus.iter().map(Session::close)).await;
         if let Some(pace) = &self.pace {
