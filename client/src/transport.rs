@@ -285,7 +285,7 @@ impl Tcp {
         }
     }
 
-    fn remembered(&self) -> MutexGuard<'_, HashMap<(Host, u16), KnownAddresses>> {
+    fn known_addresses(&self) -> MutexGuard<'_, HashMap<(Host, u16), KnownAddresses>> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.retain(|_, (found, _)| found.elapsed() < REMEMBERED);
         known
@@ -303,20 +303,21 @@ impl Connect for Tcp {
         Box::pin(async move {
             let limit = timeouts.to_connect();
             let key = (host.clone(), port);
-            let remembered = self.remembered().get(&key).cloned();
-            if let Some((_, addresses)) = remembered {
+            let known = self.known_addresses().get(&key).cloned();
+            if let Some((_, addresses)) = known {
                 if let Ok(stream) = first_reachable(in_turn(addresses), &limit).await {
                     return Ok(Box::new(stream) as BoxStream);
                 }
                 // The host may have moved to another address, so its name is resolved again.
-                self.remembered().remove(&key);
+                self.known_addresses().remove(&key);
             }
             let addresses = limit
                 .hold(Phase::Resolve, self.resolver.resolve(host, port))
                 .await?
                 .map_err(no_address)?;
             let stream = first_reachable(in_turn(addresses.clone()), &limit).await?;
-            self.remembered().insert(key, (Instant::now(), addresses));
+            self.known_addresses()
+                .insert(key, (Instant::now(), addresses));
             Ok(Box::new(stream) as BoxStream)
         })
     }

@@ -40,7 +40,7 @@ impl Fallback {
 }
 
 /// The maximum number of further requests for one query or URL, after refusals or empty results.
-const MAX_SEARCHES: usize = 100;
+const MAX_REQUESTS: usize = 100;
 
 /// The order in which searches and databases are tried, as far as a [`Fallback`] allows. The number of requests is
 /// limited.
@@ -65,7 +65,7 @@ impl SearchOrder {
             databases,
             search: 0,
             database: None,
-            requests_left: MAX_SEARCHES,
+            requests_left: MAX_REQUESTS,
         }
     }
 
