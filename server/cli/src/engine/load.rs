@@ -14,7 +14,7 @@ use z3950_server::memory::DocidField;
 use self::sums::LoadSums;
 use super::bar::LoadBar;
 use super::records::Input;
-use super::resume::{LoadCourse, LoadProgress, LoadTask, SavedState};
+use super::resume::{LoadProgress, LoadTask, SavedProgress, SavedState};
 use super::{advised, failed};
 use crate::args::LoadArguments;
 use crate::failure::{Exit, Failure, complain, note};
@@ -184,11 +184,11 @@ impl LoadRun<'_> {
         if progress.files == self.arguments.files.len() {
             self.tell_done();
         }
-        let mut course = LoadCourse { progress, file };
+        let mut saved_progress = SavedProgress { progress, file };
         // The progress is saved before anything is sent, because otherwise an interrupted load could not be resumed.
-        course.note(progress)?;
-        let outcome = self.rest(&mut course, load);
-        outcome.map_err(|failure| match self.advice(course.progress) {
+        saved_progress.save(progress)?;
+        let outcome = self.rest(&mut saved_progress, load);
+        outcome.map_err(|failure| match self.advice(saved_progress.progress) {
             Some(advice) => Failure {
                 words: format!("{}\n{advice}", failure.words),
                 ..failure

@@ -30,17 +30,17 @@ pub(super) struct LoadProgress {
 
 /// The progress of a load, which is saved in the `--state` file if the option is used.
 #[derive(Debug)]
-pub(super) struct LoadCourse {
+pub(super) struct SavedProgress {
     pub(super) progress: LoadProgress,
     pub(super) file: Option<ResumeFile>,
 }
 
-impl LoadCourse {
+impl SavedProgress {
     /// Saves the progress.
     ///
     /// # Errors
     /// The file cannot be written. In this case, it keeps the progress that was saved before.
-    pub(super) fn note(&mut self, progress: LoadProgress) -> Result<(), Failure> {
+    pub(super) fn save(&mut self, progress: LoadProgress) -> Result<(), Failure> {
         if let Some(file) = &self.file {
             file.write(progress)?;
         }

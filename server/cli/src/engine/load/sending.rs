@@ -12,7 +12,7 @@ use z3950_server::memory::Note;
 
 use super::LoadRun;
 use crate::engine::records::{Input, Prepared, prepare};
-use crate::engine::resume::{LoadCourse, LoadProgress};
+use crate::engine::resume::{LoadProgress, SavedProgress};
 use crate::failure::{Exit, Failure};
 
 /// The number of records in a part, after which the progress is saved.
@@ -31,15 +31,15 @@ impl LoadRun<'_> {
     /// Loads the records that have not been loaded yet, and waits until the index has stored them.
     pub(super) fn rest(
         &mut self,
-        course: &mut LoadCourse,
+        saved_progress: &mut SavedProgress,
         load: &mut IndexLoad,
     ) -> Result<(), Failure> {
         let mut sent = None;
-        let outcome = self.send(course, load, &mut sent);
+        let outcome = self.send(saved_progress, load, &mut sent);
         // Wait for the part that was already sent, because it may have been carried out despite the failure.
         let last = sent
             .take()
-            .map_or(Ok(()), |sent| self.settle(course, load, sent));
+            .map_or(Ok(()), |sent| self.settle(saved_progress, load, sent));
         match (outcome, last) {
             // If the load could not be ended properly after a signal, report the reason instead of the signal.
             (Err(signal), Err(failure)) if signal.exit == Exit::Interrupted => Err(failure),
@@ -51,11 +51,11 @@ impl LoadRun<'_> {
     /// stored yet.
     fn send(
         &mut self,
-        course: &mut LoadCourse,
+        saved_progress: &mut SavedProgress,
         load: &mut IndexLoad,
         sent: &mut Option<SentPart>,
     ) -> Result<(), Failure> {
-        let from = course.progress;
+        let from = saved_progress.progress;
         let files = self.arguments.files.iter().enumerate().skip(from.files);
         for (number, path) in files {
             let mut input = Input::open(path, number)?;
@@ -78,7 +78,7 @@ impl LoadRun<'_> {
                 };
                 let mark = self.runtime.block_on(load.mark()).map_err(stopped)?;
                 if let Some(before) = sent.replace(SentPart { mark, progress }) {
-                    self.settle(course, load, before)?;
+                    self.settle(saved_progress, load, before)?;
                 }
                 if is_open && self.is_stopped() {
                     return Err(Failure {
@@ -94,7 +94,7 @@ impl LoadRun<'_> {
     /// Waits until the index has stored a part, and then saves the progress.
     fn settle(
         &mut self,
-        course: &mut LoadCourse,
+        saved_progress: &mut SavedProgress,
         load: &mut IndexLoad,
         sent: SentPart,
     ) -> Result<(), Failure> {
@@ -111,7 +111,7 @@ impl LoadRun<'_> {
             let path = path.map_or(Path::new(""), |path| path);
             self.sums.tell(path, &left_out, &self.bar);
         }
-        course.note(progress)
+        saved_progress.save(progress)
     }
 
     /// Returns whether a signal to stop has arrived.
