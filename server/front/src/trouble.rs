@@ -12,10 +12,10 @@ const QUIET: Duration = Duration::from_secs(60);
 
 /// The state of logging for a failure that may occur with every request.
 #[derive(Debug, Default)]
-pub(crate) struct Trouble(Mutex<Told>);
+pub(crate) struct Trouble(Mutex<LogState>);
 
 #[derive(Debug, Default)]
-struct Told {
+struct LogState {
     /// The time of the last log line about the failure.
     last: Option<Instant>,
     /// The number of failures since that log line.
@@ -28,22 +28,22 @@ impl Trouble {
     /// Counts a failure. If a line should be logged, returns the number of failures for this line: this one, and those since the
     /// last line.
     pub(crate) fn failed(&self) -> Option<u64> {
-        let mut told = lock(&self.0);
-        told.since = told.since.saturating_add(1);
-        if told.last.is_some_and(|last| last.elapsed() < QUIET) {
+        let mut state = lock(&self.0);
+        state.since = state.since.saturating_add(1);
+        if state.last.is_some_and(|last| last.elapsed() < QUIET) {
             return None;
         }
-        told.last = Some(Instant::now());
-        told.is_open = true;
-        Some(std::mem::take(&mut told.since))
+        state.last = Some(Instant::now());
+        state.is_open = true;
+        Some(std::mem::take(&mut state.since))
     }
 
     /// Reports that the failure has ended. If it was logged but its end was not, returns the number of failures since the last
     /// log line. A failure that comes and goes therefore gets at most two log lines a minute.
-    pub(crate) fn is_over(&self) -> Option<u64> {
-        let mut told = lock(&self.0);
-        let was_open = std::mem::take(&mut told.is_open);
-        was_open.then(|| std::mem::take(&mut told.since))
+    pub(crate) fn end(&self) -> Option<u64> {
+        let mut state = lock(&self.0);
+        let was_open = std::mem::take(&mut state.is_open);
+        was_open.then(|| std::mem::take(&mut state.since))
     }
 }
 
@@ -54,7 +54,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn audit_trouble_gets_a_line_when_it_begins_each_minute_and_at_its_end() {
         let trouble = Trouble::default();
-        assert_eq!(trouble.is_over(), None);
+        assert_eq!(trouble.end(), None);
         assert_eq!(trouble.failed(), Some(1), "it begins");
         for _ in 0..100 {
             assert_eq!(trouble.failed(), None);
@@ -64,18 +64,18 @@ mod tests {
         tokio::time::advance(Duration::from_millis(1)).await;
         assert_eq!(trouble.failed(), Some(102), "it lasts");
         assert_eq!(trouble.failed(), None);
-        assert_eq!(trouble.is_over(), Some(1));
-        assert_eq!(trouble.is_over(), None);
+        assert_eq!(trouble.end(), Some(1));
+        assert_eq!(trouble.end(), None);
     }
 
     #[tokio::test(start_paused = true)]
     async fn audit_repeated_failures_get_a_line_each_minute() {
         let trouble = Trouble::default();
-        assert_eq!((trouble.failed(), trouble.is_over()), (Some(1), Some(0)));
+        assert_eq!((trouble.failed(), trouble.end()), (Some(1), Some(0)));
         for _ in 0..100 {
-            assert_eq!((trouble.failed(), trouble.is_over()), (None, None));
+            assert_eq!((trouble.failed(), trouble.end()), (None, None));
         }
         tokio::time::advance(QUIET).await;
-        assert_eq!((trouble.failed(), trouble.is_over()), (Some(101), Some(0)));
+        assert_eq!((trouble.failed(), trouble.end()), (Some(101), Some(0)));
     }
 }

@@ -47,7 +47,7 @@ const COUNT_PAUSE: Duration = Duration::from_secs(60);
 impl DatabaseHealth {
     /// Records an answer, and the reason why records are missing from it, if any are.
     pub(super) fn answered(&self, database: &str, missing: Option<&str>) {
-        if let Some(failed) = self.unanswered.is_over() {
+        if let Some(failed) = self.unanswered.end() {
             tracing::warn!(database, failed, "the search engine answers requests again");
         }
         match missing {
@@ -57,7 +57,7 @@ impl DatabaseHealth {
                 }
             }
             None => {
-                if let Some(answers) = self.partial.is_over() {
+                if let Some(answers) = self.partial.end() {
                     tracing::warn!(database, answers, "no records are missing any more");
                 }
             }

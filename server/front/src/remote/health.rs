@@ -68,7 +68,7 @@ impl TargetHealth {
                 let is_answer = failure.is_none_or(|why| !failure::is_unasked(why));
                 if is_answer {
                     self.is_down.store(false, Ordering::Relaxed);
-                    if let Some(failed) = self.trouble.is_over() {
+                    if let Some(failed) = self.trouble.end() {
                         tracing::warn!(target, failed, "the target answers again");
                     }
                 }

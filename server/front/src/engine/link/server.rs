@@ -159,7 +159,7 @@ impl Server {
 
     fn note_answer(&self) {
         *lock(&self.failed) = None;
-        if let Some(failed) = self.trouble.is_over() {
+        if let Some(failed) = self.trouble.end() {
             tracing::warn!(server = %self.place, failed, "the server of the search engine answers again");
         }
     }
