@@ -40,9 +40,9 @@ pub(in crate::engine) enum IndexLeaf {
 /// A condition on records in this server's index.
 pub(super) type Clause = clause::Clause<IndexLeaf>;
 /// Words at positions in an entry.
-pub(in crate::engine) type Spans = spans::Spans<Words>;
+pub(in crate::engine) type Spans = spans::Spans<WordPatterns>;
 /// A part of a phrase in this server's index.
-pub(super) type Part = spans::Part<Words>;
+pub(super) type Part = spans::Part<WordPatterns>;
 
 /// A request to this server's index.
 pub(super) type Plan<'a> = plan::Plan<'a, IndexLeaf>;
@@ -59,7 +59,7 @@ pub(in crate::engine) struct SortKey {
 
 /// Adjacent words, and the edges of the entry that they touch.
 #[derive(Clone, Debug)]
-pub(in crate::engine) struct Words {
+pub(in crate::engine) struct WordPatterns {
     pub(super) patterns: Vec<Pattern>,
     pub(super) edges: Edges,
 }
@@ -118,7 +118,7 @@ impl Leaf for IndexLeaf {
     }
 }
 
-impl SpanWords for Words {
+impl SpanWords for WordPatterns {
     /// Counts the words; an edge of the entry counts as a word.
     fn count(&self) -> usize {
         let Edges { first, last } = self.edges;
@@ -154,7 +154,7 @@ fn pattern_octets(pattern: &Pattern) -> usize {
 
 impl TermReader for EngineLayout {
     type Leaf = IndexLeaf;
-    type Places = Places<Words>;
+    type Places = Places<WordPatterns>;
 
     fn profile(&self) -> &Profile {
         self.map().profile()
@@ -164,7 +164,7 @@ impl TermReader for EngineLayout {
         &self,
         attribute_set: &Oid,
         term: &AttributesPlusTerm,
-    ) -> Result<Found<IndexLeaf, Places<Words>>, Diagnostic> {
+    ) -> Result<Found<IndexLeaf, Places<WordPatterns>>, Diagnostic> {
         let look = self.map().look(attribute_set, term)?;
         Ok(Found {
             clause: clause_of(&look),
@@ -175,9 +175,9 @@ impl TermReader for EngineLayout {
     fn near(
         &self,
         operator: &ProximityOperator,
-        left: Found<IndexLeaf, Places<Words>>,
-        right: Found<IndexLeaf, Places<Words>>,
-    ) -> Result<Found<IndexLeaf, Places<Words>>, Diagnostic> {
+        left: Found<IndexLeaf, Places<WordPatterns>>,
+        right: Found<IndexLeaf, Places<WordPatterns>>,
+    ) -> Result<Found<IndexLeaf, Places<WordPatterns>>, Diagnostic> {
         let farthest = Farthest::Entry(MOST_DISTANCE);
         spans::near(operator, left, right, farthest, IndexLeaf::Spans)
     }
@@ -232,14 +232,14 @@ fn phrase(index: IndexId, words: &[Pattern], edges: Edges) -> Clause {
         [word] if edges == Edges::default() => term(Terms::Words(index), word.clone()),
         words => {
             let patterns = words.to_vec();
-            let phrase = Spans::phrase(Words { patterns, edges });
+            let phrase = Spans::phrase(WordPatterns { patterns, edges });
             Clause::Leaf(IndexLeaf::Spans(index, phrase))
         }
     }
 }
 
 /// Returns the positions for a lookup; `None` if it is not a word or phrase.
-fn places_of(look: Look<'_>) -> Option<Places<Words>> {
+fn places_of(look: Look<'_>) -> Option<Places<WordPatterns>> {
     let Look {
         target: LookTarget::Words(index, patterns, order),
         negated: false,
@@ -252,7 +252,7 @@ fn places_of(look: Look<'_>) -> Option<Places<Words>> {
         WordOrder::All | WordOrder::Some if patterns.len() == 1 => Edges::default(),
         _ => return None,
     };
-    Some((index, Spans::phrase(Words { patterns, edges })))
+    Some((index, Spans::phrase(WordPatterns { patterns, edges })))
 }
 
 #[cfg(test)]

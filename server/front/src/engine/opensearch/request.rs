@@ -8,7 +8,7 @@ use z3950_server::memory::index_map::{Edge, Edges, IndexId, Pattern, Terms};
 use super::document::{
     ENTRY_EDGE, MOST_ENTRY, MOST_WORD, NUMBER, RECORD, SUBFIELD_BEGIN, SUBFIELD_END, cut, id_of,
 };
-use super::leaf::{IndexLeaf, Part, SortKey, Spans, Words};
+use super::leaf::{IndexLeaf, Part, SortKey, Spans, WordPatterns};
 use super::pattern::{Alphabet, expression};
 use crate::engine::elastic::request::{Fields, matching, nothing, places, range};
 use crate::engine::layout::EngineLayout;
@@ -142,7 +142,7 @@ fn whole_entry(layout: &EngineLayout, index: IndexId, spans: &Spans) -> Option<V
     let [phrase] = phrases.as_slice() else {
         return None;
     };
-    let [Part::Words(Words { patterns, edges })] = phrase.as_slice() else {
+    let [Part::Words(WordPatterns { patterns, edges })] = phrase.as_slice() else {
         return None;
     };
     let of_field = Edges {
@@ -162,8 +162,8 @@ fn whole_entry(layout: &EngineLayout, index: IndexId, spans: &Spans) -> Option<V
 }
 
 /// Returns the spans for adjacent words, with the edges of the entry that they touch.
-fn words_spans(field: &str, words: &Words) -> Result<Vec<Value>, Diagnostic> {
-    let Words { patterns, edges } = words;
+fn words_spans(field: &str, words: &WordPatterns) -> Result<Vec<Value>, Diagnostic> {
+    let WordPatterns { patterns, edges } = words;
     let edge = || json!({ "span_term": { field: ENTRY_EDGE } });
     let mut spans = Vec::new();
     spans.extend((edges.first == Edge::Field).then(edge));
