@@ -36,7 +36,7 @@ use z3950_server::web::http::{Method, Response, StatusCode};
 use z3950_server::web::{LoginStatus, Web, WebAnswering, WebBody, WebClient, WebRequest};
 
 use self::addresses::PublicResolver;
-use self::allowed::{GatewayDestination, OwnAddresses, Passage};
+use self::allowed::{GatewayDestination, OwnAddresses, Permission};
 pub use self::allowed::{GatewayTargetError, GatewayTargets};
 use self::failure::GatewayFailure;
 use self::locator::{GatewayRequest, NamedUrl};
@@ -167,8 +167,8 @@ impl Gateway {
             NamedUrl::Databases(url) => self.search_form(url, &asked, client).await,
             NamedUrl::Record(url) => {
                 let forms = forms(url, &asked, accept)?;
-                let passage = self.passage(url.host(), url.port(), &asked, client)?;
-                let record = self.record(url, passage, client).await?;
+                let permission = self.permission(url.host(), url.port(), &asked, client)?;
+                let record = self.record(url, permission, client).await?;
                 answer::of_record(
                     &self.layout,
                     self.options.octets.saturating_mul(4),
@@ -178,8 +178,8 @@ impl Gateway {
                 )
             }
             NamedUrl::Gopher(url) => {
-                let passage = self.passage(url.host(), url.port(), &asked, client)?;
-                let reply = self.gopher(url, passage, client).await?;
+                let permission = self.permission(url.host(), url.port(), &asked, client)?;
+                let reply = self.gopher(url, permission, client).await?;
                 let is_raw = asked.format.as_deref() == Some("raw");
                 let content = content::of_gopher(&reply, is_raw);
                 let content = content.ok_or_else(|| GatewayFailure::bad("an unknown item"))?;
@@ -200,14 +200,14 @@ impl Gateway {
                 "this server has no page for searches: open the URL with a client of Z39.50";
             return Err(GatewayFailure::new(StatusCode::NOT_FOUND, words));
         }
-        let passage = self.passage(url.host(), url.port(), asked, client)?;
+        let permission = self.permission(url.host(), url.port(), asked, client)?;
         // Some databases are visible only with the correct password, so this answer would reveal whether a password is correct.
         // The password is therefore checked first, as for a session.
         if client.login().is_some() {
             self.admit(client).await?;
         }
-        let targets: Vec<String> = match passage {
-            Passage::Own => {
+        let targets: Vec<String> = match permission {
+            Permission::Own => {
                 let names = url.databases().iter().map(ToString::to_string);
                 let names: Vec<String> = names.collect();
                 // A client that has not logged in yet, but must, sees no databases, so their names cannot be checked. It has to
@@ -246,13 +246,13 @@ impl Gateway {
         response.ok_or_else(|| GatewayFailure::bad("the URL is no location"))
     }
 
-    fn passage(
+    fn permission(
         &self,
         host: &Host,
         port: u16,
         asked: &GatewayRequest,
         client: &WebClient,
-    ) -> Result<Passage, GatewayFailure> {
+    ) -> Result<Permission, GatewayFailure> {
         let listeners = lock(&self.listeners);
         let own = OwnAddresses {
             listeners: &listeners,
@@ -268,8 +268,8 @@ impl Gateway {
             databases,
             default_port,
         };
-        let passage = self.options.targets.passage(&destination, &own);
-        passage.ok_or_else(|| {
+        let permission = self.options.targets.permission(&destination, &own);
+        permission.ok_or_else(|| {
             GatewayFailure::forbidden(format!(
                 "{destination} is not a target of this gateway; its operator can name it in [gateway]"
             ))
@@ -280,24 +280,24 @@ impl Gateway {
     async fn record(
         &self,
         url: &Z3950Url,
-        passage: Passage,
+        permission: Permission,
         client: &WebClient,
     ) -> Result<Record, GatewayFailure> {
         let _slot = self.slot(client)?;
-        info!(%url, ?passage, "carrying out a URL");
-        let is_own = passage == Passage::Own;
+        info!(%url, passage = ?permission, "carrying out a URL");
+        let is_own = permission == Permission::Own;
         if !is_own {
             self.admit(client).await?;
         }
         let mut options = ClientOptions::default().with_timeouts(self.timeouts());
-        // `passage` has already checked that this port is allowed.
+        // `permission` has already checked that this port is allowed.
         options.plan.allow_reserved_port = true;
         let octets = i64::try_from(self.options.octets).unwrap_or(i64::MAX);
         options.plan.init.exceptional_record_size = octets;
-        let asking = match passage {
-            Passage::Own => own_client(client, options),
-            Passage::Named => self.named.with_options(options),
-            Passage::Public => Client::with_routes(options, self.public.clone()),
+        let asking = match permission {
+            Permission::Own => own_client(client, options),
+            Permission::Named => self.named.with_options(options),
+            Permission::Public => Client::with_routes(options, self.public.clone()),
         };
         refuse_credentials(asking.profiles(), url, client)?;
         let retrieval = timeout(self.options.time, asking.retrieve(url)).await;
@@ -332,21 +332,21 @@ impl Gateway {
     async fn gopher(
         &self,
         url: &GopherUrl,
-        passage: Passage,
+        permission: Permission,
         client: &WebClient,
     ) -> Result<gopher::Reply, GatewayFailure> {
         let _slot = self.slot(client)?;
-        info!(%url, ?passage, "carrying out a URL");
-        if passage != Passage::Own {
+        info!(%url, passage = ?permission, "carrying out a URL");
+        if permission != Permission::Own {
             self.admit(client).await?;
         }
-        let routes = match passage {
-            Passage::Own => {
+        let routes = match permission {
+            Permission::Own => {
                 let words = "this server does not speak Gopher";
                 return Err(GatewayFailure::forbidden(words));
             }
-            Passage::Named => &self.named_routes,
-            Passage::Public => &self.public,
+            Permission::Named => &self.named_routes,
+            Permission::Public => &self.public,
         };
         let endpoint = Endpoint::Tcp(url.host().clone(), url.port());
         let connector = routes.to(&endpoint, None);

@@ -72,7 +72,7 @@ pub(super) struct GatewayDestination<'a> {
 
 /// The permission to follow a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Passage {
+pub(super) enum Permission {
     /// The URL leads to this server, so the gateway follows it in a session with this server.
     Own,
     /// The settings name the server, so all its addresses are allowed.
@@ -143,16 +143,16 @@ impl GatewayTargets {
     }
 
     /// Returns the permission to follow a URL; `None` if the URL must not be followed.
-    pub(super) fn passage(
+    pub(super) fn permission(
         &self,
         destination: &GatewayDestination<'_>,
         own: &OwnAddresses<'_>,
-    ) -> Option<Passage> {
+    ) -> Option<Permission> {
         if self.is_own(destination, own) {
-            return Some(Passage::Own);
+            return Some(Permission::Own);
         }
         if self.named.iter().any(|target| target.allows(destination)) {
-            return Some(Passage::Named);
+            return Some(Permission::Named);
         }
         let is_special = match destination.host {
             Host::Ipv4(address) => !is_public(IpAddr::V4(*address)),
@@ -160,7 +160,7 @@ impl GatewayTargets {
             Host::Name(_) => destination.host.is_loopback(),
         };
         let is_default = destination.port == destination.default_port;
-        (self.open && is_default && !is_special).then_some(Passage::Public)
+        (self.open && is_default && !is_special).then_some(Permission::Public)
     }
 
     /// Returns whether a URL leads to one of the server's listeners.
@@ -235,7 +235,11 @@ mod tests {
         targets
     }
 
-    fn passage(targets: &GatewayTargets, url: &str, own: &OwnAddresses<'_>) -> Option<Passage> {
+    fn permission(
+        targets: &GatewayTargets,
+        url: &str,
+        own: &OwnAddresses<'_>,
+    ) -> Option<Permission> {
         let url = Z3950Url::parse(url, Mode::Lenient).expect("a URL");
         let destination = GatewayDestination {
             host: url.host(),
@@ -243,12 +247,12 @@ mod tests {
             databases: url.databases(),
             default_port: 210,
         };
-        targets.passage(&destination, own)
+        targets.permission(&destination, own)
     }
 
     #[test]
     fn only_own_named_and_public_servers_are_asked() {
-        use Passage::*;
+        use Permission::*;
         let listeners = ["127.0.0.1:2100", "10.0.0.1:2101"];
         let listeners = listeners.map(|text| text.parse().expect("an address"));
         let own = OwnAddresses {
@@ -291,8 +295,8 @@ mod tests {
             ("z39.50r://8.8.8.8/b?x", None, Some(Public)),
             ("z39.50r://8.8.8.8:80/b?x", None, None),
         ] {
-            assert_eq!(passage(&closed, url, &own), of_closed, "closed: {url}");
-            assert_eq!(passage(&open, url, &own), of_open, "open: {url}");
+            assert_eq!(permission(&closed, url, &own), of_closed, "closed: {url}");
+            assert_eq!(permission(&open, url, &own), of_open, "open: {url}");
         }
     }
 
@@ -304,12 +308,15 @@ mod tests {
         let profile = &entry.profile;
         let url = format!("z39.50r://{}:{}/b?x", profile.host, profile.port);
         let nothing = OwnAddresses::default();
-        assert_eq!(passage(&targets, &url, &nothing), Some(Passage::Named));
+        assert_eq!(
+            permission(&targets, &url, &nothing),
+            Some(Permission::Named)
+        );
         let mut named_later = GatewayTargets::default();
         named_later
             .allow("loc", &Profiles::default())
             .expect("a host");
-        assert_eq!(passage(&named_later, &url, &nothing), None);
+        assert_eq!(permission(&named_later, &url, &nothing), None);
         named_later.resolve(&profiles);
         assert_eq!(named_later, targets);
         for name in ["gw.example", "other.example:7090"] {
@@ -321,15 +328,15 @@ mod tests {
             authority: None,
         };
         for (place, expected) in [
-            ("gw.example:2100", Some(Passage::Own)),
-            ("gw.example", Some(Passage::Own)),
+            ("gw.example:2100", Some(Permission::Own)),
+            ("gw.example", Some(Permission::Own)),
             ("gw.example:2101", None),
-            ("other.example:7090", Some(Passage::Own)),
+            ("other.example:7090", Some(Permission::Own)),
             ("other.example:2100", None),
             ("other.example", None),
         ] {
             let url = format!("z39.50r://{place}/b?x");
-            assert_eq!(passage(&targets, &url, &own), expected, "{url}");
+            assert_eq!(permission(&targets, &url, &own), expected, "{url}");
         }
         for (text, words) in [
             ("a b", "is not written host"),
