@@ -143,7 +143,7 @@ impl Gateway {
                 let url = locator::text(&request.head.uri).unwrap_or_default();
                 let form = self.options.has_page;
                 let form = form.then(|| SearchForm::new(&request.client, &url, &[], None));
-                answer::told(&self.layout, &failure, &accept, form)
+                answer::failure_answer(&self.layout, &failure, &accept, form)
             }
         };
         let headers = response.headers_mut();

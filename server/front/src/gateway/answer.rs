@@ -20,7 +20,7 @@ use crate::shown::ShownRecord;
 use crate::text::{clean, cut, encoded, part};
 
 /// The maximum number of characters in the description of a failure on a page.
-const FAILURE: usize = 2000;
+const MAX_DESCRIPTION: usize = 2000;
 /// The value of Retry-After, in seconds, for a client that is refused because all slots are taken.
 const RETRY_SECONDS: u16 = 2;
 
@@ -91,13 +91,13 @@ fn source(url: &Z3950Url) -> String {
 }
 
 /// Returns the answer for a failure, as a page, JSON or text, whichever the client accepts.
-pub(super) fn told(
+pub(super) fn failure_answer(
     layout: &PageLayout,
     failure: &GatewayFailure,
     accept: &Accept,
     form: Option<SearchForm>,
 ) -> Response<WebBody> {
-    let words = cut(&failure.words, FAILURE);
+    let words = cut(&failure.words, MAX_DESCRIPTION);
     let page = FailurePage {
         layout,
         title: failure.title(),

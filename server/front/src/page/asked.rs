@@ -20,7 +20,7 @@ pub(super) enum PageQuery {
 }
 
 /// The maximum number of characters in the description of a query.
-const TAKEN: usize = 1000;
+const MAX_DESCRIPTION: usize = 1000;
 
 impl PageQuery {
     /// Interprets the text that was typed. Without a prefix such as `cql:`, it may consist of identifiers; otherwise,
@@ -62,7 +62,7 @@ impl PageQuery {
             Self::Query(query, Language::Names) => {
                 let sentence = explain(query.as_rpn());
                 let sentence = sentence.trim_end_matches('.').replacen('R', "r", 1);
-                cut(&sentence, TAKEN)
+                cut(&sentence, MAX_DESCRIPTION)
             }
             Self::Query(_, language) => {
                 format!("a {} query", language.name().to_uppercase())
