@@ -57,7 +57,7 @@ impl Queue {
     /// queue.
     ///
     /// # Errors
-    /// Fails if the target has no sessions.
+    /// Fails if the queue is dropped, which cannot happen while the future borrows it.
     pub(super) async fn turn(
         self: &Arc<Self>,
         caller: &Caller,

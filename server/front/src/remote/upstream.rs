@@ -290,7 +290,7 @@ impl Upstream {
     /// Waits for a session: any session, or the one in this slot.
     ///
     /// # Errors
-    /// Fails if the target has no sessions.
+    /// Fails if the queue is dropped, which cannot happen while the future borrows it.
     async fn turn(&self, caller: &Caller, slot: Option<usize>) -> Result<SessionTurn, Diagnostic> {
         let turn = self.queue.turn(caller, slot).await;
         turn.map_err(|_| failure::unavailable("no session"))
