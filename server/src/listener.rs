@@ -292,7 +292,7 @@ impl Server {
             tokio::select! {
                 biased;
                 () = &mut stop => break,
-                _ = pulse.tick() => begun.metrics.tell_refusals(PERIOD),
+                _ = pulse.tick() => begun.metrics.log_refusals(PERIOD),
                 Some(ended) = sessions.join_next() => summary.note(ended),
                 Admitted { room, arrival } = acceptor.accept() => {
                     summary.sessions += 1;
@@ -314,7 +314,7 @@ impl Server {
             }
         }
         drop(acceptor);
-        begun.metrics.tell_refusals(Duration::ZERO);
+        begun.metrics.log_refusals(Duration::ZERO);
         info!(sessions = sessions.len(), "stopping");
         stopping.send_replace(true);
         let drained = async {

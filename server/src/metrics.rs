@@ -179,7 +179,7 @@ impl Metrics {
 
     /// Returns whether to log a refusal; if not, counts it.
     pub(crate) fn may_log(&self, refusal: LoggedRefusal) -> bool {
-        self.tell_refusals(PERIOD);
+        self.log_refusals(PERIOD);
         let mut log = lock(&self.refusals);
         log.since.get_or_insert_with(Instant::now);
         if log.logged < LOGGED_REFUSALS {
@@ -193,7 +193,7 @@ impl Metrics {
     }
 
     /// Logs the number of refusals that were not logged individually, if they have been counted for at least `period`.
-    pub(crate) fn tell_refusals(&self, period: Duration) {
+    pub(crate) fn log_refusals(&self, period: Duration) {
         let mut log = lock(&self.refusals);
         if log.since.is_some_and(|since| since.elapsed() >= period) {
             let words = std::mem::take(&mut *log).words();

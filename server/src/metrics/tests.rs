@@ -61,9 +61,9 @@ fn few_refusals_are_logged() {
     assert_eq!(unlogged(), "");
     assert_eq!(logged(2), 0);
     assert!(!metrics.may_log(LoggedRefusal::Update));
-    metrics.tell_refusals(PERIOD);
+    metrics.log_refusals(PERIOD);
     assert_eq!(unlogged(), "2 (Init), 1 (update)");
-    metrics.tell_refusals(Duration::ZERO);
+    metrics.log_refusals(Duration::ZERO);
     assert_eq!(unlogged(), "");
     assert_eq!(logged(11), 10);
     let minute_ago = Instant::now().checked_sub(PERIOD);
