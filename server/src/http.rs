@@ -202,7 +202,7 @@ impl HttpConnection<'_> {
             loop {
                 let polled = Pin::new(&mut http).poll(context);
                 let exchange = lock(self.exchange);
-                if let Some(reset) = exchange.is_cut() {
+                if let Some(reset) = exchange.cut() {
                     return Poll::Ready(HttpEnd::Fault { reset });
                 }
                 match polled {

@@ -278,7 +278,7 @@ impl Exchange {
     }
 
     /// Returns `None` if no fault has cut the answer; otherwise, whether the connection is to be reset.
-    pub(super) fn is_cut(&self) -> Option<bool> {
+    pub(super) fn cut(&self) -> Option<bool> {
         self.is_cut.then_some(self.manner.reset)
     }
 
