@@ -120,7 +120,7 @@ pub(crate) async fn serve<S: Transport>(
         script: has_faults.then(|| Script::new(Arc::clone(&context.faults), client.number)),
         player: player.map(|replay| Player::new(replay, client.number)),
         operations: Operations::default(),
-        left: None,
+        drain_deadline: None,
         stopping,
         client,
         tally,
@@ -162,7 +162,7 @@ struct Connection<'a, S> {
     player: Option<Player>,
     operations: Operations,
     /// The deadline of the operations in progress; set when the client closes its sending side.
-    left: Option<Instant>,
+    drain_deadline: Option<Instant>,
     stopping: watch::Receiver<bool>,
     client: &'a Client,
     tally: &'a mut Tally,
@@ -211,7 +211,7 @@ impl<S: Transport> Connection<'_, S> {
                 Event::Arrived(Arrival::End) => {
                     self.tally.ends(SessionEnd::Left, None);
                     // The client may still read after it has closed its sending side, but the server does not wait long for that.
-                    self.left = Instant::now().checked_add(self.limits().drain_time);
+                    self.drain_deadline = Instant::now().checked_add(self.limits().drain_time);
                     None
                 }
                 Event::Arrived(Arrival::Fault(StreamError::Io(error)))
@@ -298,7 +298,7 @@ impl<S: Transport> Connection<'_, S> {
         let is_idle = !is_busy && self.is_open();
         // If an `Instant` cannot represent the time, there is no deadline.
         let deadline = if is_busy {
-            self.operations.deadline(limits.operation_time, self.left)
+            self.operations.deadline(limits.operation_time, self.drain_deadline)
         } else if is_idle {
             let now = Instant::now();
             if let Some(room) = room {
@@ -314,7 +314,7 @@ impl<S: Transport> Connection<'_, S> {
         } else {
             Some(limits.read_ahead)
         };
-        let is_heard = !is_busy || self.left.is_none();
+        let is_heard = !is_busy || self.drain_deadline.is_none();
         loop {
             let gives_way = rooms::gives_way(room);
             tokio::select! {
@@ -360,7 +360,7 @@ impl<S: Transport> Connection<'_, S> {
             Ok(request) => {
                 debug!(apdu = request.name(), octets = octets.len(), "received");
                 trace!("\n{}", dump(&redacted_request(octets)));
-                self.left = None;
+                self.drain_deadline = None;
                 match self.session.charge(&request, octets.len()) {
                     Ok(charge) => Ok(self.take_on(request, charge).await),
                     Err(refused) => Ok(Some(refused.into())),
@@ -453,7 +453,7 @@ impl<S: Transport> Connection<'_, S> {
     /// # Errors
     /// Fails if the client has closed its sending side, and the deadline of the operations has passed.
     fn stop_what_is_overdue(&mut self) -> io::Result<()> {
-        if self.left.is_some_and(|left| left <= Instant::now()) {
+        if self.drain_deadline.is_some_and(|left| left <= Instant::now()) {
             return Err(io::ErrorKind::ConnectionAborted.into());
         }
         let most = self.limits().operation_time;
