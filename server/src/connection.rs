@@ -4,7 +4,7 @@
 
 mod operations;
 mod output;
-pub(crate) mod rooms;
+pub(crate) mod slots;
 pub(crate) mod stream;
 pub(crate) mod tally;
 pub(crate) mod trail;
@@ -27,7 +27,7 @@ use z3950_asn1::codec::frame::StreamError;
 use z3950_asn1::error::{FrameError, FrameErrorKind};
 
 use self::operations::{Ended, Operations, ReceivedRequest};
-use self::rooms::Room;
+use self::slots::Slot;
 use self::stream::{Arrival, Inlet, Transport};
 use self::tally::{Requester, Tally};
 use self::trail::Trail;
@@ -92,7 +92,7 @@ pub(crate) struct Client {
     /// The time at which the connection was accepted.
     pub(crate) begun: Instant,
     /// The slot of the connection; `None` for a connection that is never closed to make room for others.
-    pub(crate) room: Option<Room>,
+    pub(crate) slot: Option<Slot>,
     /// Whether the client may speak HTTP.
     #[cfg(feature = "sru")]
     pub(crate) speaks_http: bool,
@@ -274,8 +274,8 @@ impl<S: Transport> Connection<'_, S> {
             if let Some(end) = self.send(output).await? {
                 return Ok(end);
             }
-            if let Some(room) = self.client.room.as_ref().filter(|_| self.is_open()) {
-                room.open();
+            if let Some(slot) = self.client.slot.as_ref().filter(|_| self.is_open()) {
+                slot.open();
             }
             self.inlet.scanner.max_apdu_size = self.max_apdu_size();
         }
@@ -294,15 +294,16 @@ impl<S: Transport> Connection<'_, S> {
             return Event::Stop;
         }
         let limits = &self.context.target.limits;
-        let room = self.client.room.as_ref();
+        let slot = self.client.slot.as_ref();
         let is_idle = !is_busy && self.is_open();
         // If an `Instant` cannot represent the time, there is no deadline.
         let deadline = if is_busy {
-            self.operations.deadline(limits.operation_time, self.drain_deadline)
+            self.operations
+                .deadline(limits.operation_time, self.drain_deadline)
         } else if is_idle {
             let now = Instant::now();
-            if let Some(room) = room {
-                room.idle(now);
+            if let Some(slot) = slot {
+                slot.idle(now);
             }
             limits.idle_time.and_then(|time| now.checked_add(time))
         } else {
@@ -316,13 +317,13 @@ impl<S: Transport> Connection<'_, S> {
         };
         let is_heard = !is_busy || self.drain_deadline.is_none();
         loop {
-            let gives_way = rooms::gives_way(room);
+            let gives_way = slots::gives_way(slot);
             tokio::select! {
                 biased;
                 ended = self.operations.next(), if is_busy => return Event::Ended(ended),
                 arrival = self.inlet.heard(self.stream, ahead), if is_heard => {
-                    if let Some(room) = room.filter(|_| is_idle) {
-                        room.busy();
+                    if let Some(slot) = slot.filter(|_| is_idle) {
+                        slot.busy();
                     }
                     return Event::Arrived(arrival);
                 }
@@ -453,7 +454,10 @@ impl<S: Transport> Connection<'_, S> {
     /// # Errors
     /// Fails if the client has closed its sending side, and the deadline of the operations has passed.
     fn stop_what_is_overdue(&mut self) -> io::Result<()> {
-        if self.drain_deadline.is_some_and(|left| left <= Instant::now()) {
+        if self
+            .drain_deadline
+            .is_some_and(|left| left <= Instant::now())
+        {
             return Err(io::ErrorKind::ConnectionAborted.into());
         }
         let most = self.limits().operation_time;

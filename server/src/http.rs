@@ -225,20 +225,20 @@ impl HttpConnection<'_> {
                     Pin::new(&mut http).graceful_shutdown();
                     continue;
                 }
-                if let Some(room) = &self.client.room {
+                if let Some(slot) = &self.client.slot {
                     if is_idle {
                         if now_answered > 0 && answered != Some(now_answered) {
-                            room.open();
-                            room.idle(Instant::now());
+                            slot.open();
+                            slot.idle(Instant::now());
                             answered = Some(now_answered);
                         }
                     } else if answered.is_none() {
-                        room.open();
+                        slot.open();
                         answered = Some(0);
                     } else {
-                        room.busy();
+                        slot.busy();
                     }
-                    if is_idle && room.poll_called(context).is_ready() {
+                    if is_idle && slot.poll_called(context).is_ready() {
                         info!("gave way to a further connection");
                         return Poll::Ready(HttpEnd::Done(SessionEnd::GaveWay));
                     }

@@ -25,7 +25,7 @@ use crate::backend::Backend;
 use crate::budget::KeptOctets;
 use crate::caught;
 #[cfg(feature = "tls")]
-use crate::connection::rooms::gives_way;
+use crate::connection::slots::gives_way;
 use crate::connection::stream::Transport;
 use crate::connection::tally::Tally;
 use crate::connection::{self, Client, Context};
@@ -294,7 +294,7 @@ impl Server {
                 () = &mut stop => break,
                 _ = pulse.tick() => begun.metrics.log_refusals(PERIOD),
                 Some(ended) = sessions.join_next() => summary.note(ended),
-                Admitted { room, arrival } = acceptor.accept() => {
+                Admitted { slot, arrival } = acceptor.accept() => {
                     summary.sessions += 1;
                     let Arrival { stream, peer, .. } = arrival;
                     let context = self.handle.context();
@@ -304,7 +304,7 @@ impl Server {
                         number,
                         peer,
                         begun: Instant::now(),
-                        room: Some(room),
+                        slot: Some(slot),
                         #[cfg(feature = "sru")]
                         speaks_http: arrival.speaks_http,
                     };
@@ -439,7 +439,7 @@ async fn encrypted(
     let stream = tokio::select! {
         handshake = handshake => handshake,
         _ = stopping.wait_for(|stopping| *stopping) => return,
-        () = gives_way(client.room.as_ref()) => {
+        () = gives_way(client.slot.as_ref()) => {
             info!("gave way to a further connection");
             return tally.ends(SessionEnd::GaveWay, None);
         }

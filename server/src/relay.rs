@@ -20,7 +20,7 @@ use z3950_asn1::codec;
 use self::exchange::{Passed, RelayedSession};
 use self::pieces::{Piece, Pieces};
 use crate::budget::{Account, Charge};
-use crate::connection::rooms::gives_way;
+use crate::connection::slots::gives_way;
 use crate::connection::stream::{self, Transport};
 use crate::connection::tally::Tally;
 use crate::connection::trail::Trail;
@@ -45,7 +45,7 @@ pub(crate) async fn serve<S: Transport>(
     let mut outside = pin!(async {
         tokio::select! {
             _ = stopping.wait_for(|stopping| *stopping) => RelayEnd::Stopped,
-            () = gives_way(client.room.as_ref()) => RelayEnd::GaveWay,
+            () = gives_way(client.slot.as_ref()) => RelayEnd::GaveWay,
         }
     });
     let mut said = BytesMut::new();

@@ -22,7 +22,7 @@ use z3950_asn1::apdu::{
 use z3950_asn1::codec::frame::ApduCodec;
 
 use self::client::{CAPACITY, Client};
-use super::rooms::{Entrance, Rooms};
+use super::slots::{Entrance, Slots};
 use super::*;
 use crate::backend::{Answer, Backend, Found, Search};
 use crate::fault::{Fault, When};
@@ -40,17 +40,17 @@ async fn an_idle_session_gives_way_with_a_close() {
         sessions: 1,
         ..Limits::default()
     };
-    let rooms = Rooms::new(&one);
-    let Entrance::Admitted(room) = rooms.enter(None) else {
-        panic!("a free room")
+    let slots = Slots::new(&one);
+    let Entrance::Admitted(slot) = slots.enter(None) else {
+        panic!("a free slot")
     };
     let faults = Faults::new().with("on search: delay 5s".parse().expect("a rule"));
-    let mut client = Client::in_room(catalogue(), Limits::default(), faults, Some(room));
+    let mut client = Client::in_slot(catalogue(), Limits::default(), faults, Some(slot));
     client.send(init()).await;
     assert_eq!(client.heard().await, "initResponse");
     let admits = || {
         matches!(
-            rooms.enter(Some([127, 0, 0, 2].into())),
+            slots.enter(Some([127, 0, 0, 2].into())),
             Entrance::Admitted(_)
         )
     };

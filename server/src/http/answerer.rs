@@ -26,7 +26,7 @@ use super::outgoing::Outgoing;
 use super::request::{Carrier, Heading, Problem, foreign, read, read_body};
 use super::wire::{Exchange, WriteMode};
 use crate::budget::DECODED;
-use crate::connection::rooms::{Room, Rooms};
+use crate::connection::slots::{Slot, Slots};
 use crate::connection::tally::{Requester, Tally};
 use crate::connection::{Client, Context};
 use crate::diagnostic::Diagnostic;
@@ -44,7 +44,7 @@ pub(super) struct Answerer<'a> {
     session_number: u64,
     peer: Peer,
     /// The connection slots in which further sessions of the client are counted; `None` if the sessions are not counted.
-    rooms: Option<Rooms>,
+    slots: Option<Slots>,
     context: &'a Arc<Context>,
     exchange: &'a Arc<Mutex<Exchange>>,
     stopping: &'a watch::Receiver<bool>,
@@ -102,7 +102,7 @@ impl<'a> Answerer<'a> {
         Self {
             session,
             peer: client.peer,
-            rooms: client.room.as_ref().map(Room::rooms),
+            slots: client.slot.as_ref().map(Slot::slots),
             exchange,
             stopping,
             tally,

@@ -10,7 +10,7 @@ use tracing::{Instrument, info_span};
 
 use crate::access::Admission;
 use crate::backend::DatabaseInfo;
-use crate::connection::rooms::{Room, Rooms};
+use crate::connection::slots::{Slot, Slots};
 use crate::connection::tally::Tally;
 use crate::connection::{self, Client, Context};
 use crate::lock::lock;
@@ -21,7 +21,7 @@ use crate::web::{LoginStatus, Opening, OwnSessions, SruLogin};
 /// connection. Each further session needs a separate slot; while no slot is free, it waits until another session of the request ends.
 pub(super) struct SessionsOfRequest {
     peer: Peer,
-    rooms: Option<Rooms>,
+    slots: Option<Slots>,
     context: Arc<Context>,
     stopping: watch::Receiver<bool>,
     places: Arc<SessionPlaces>,
@@ -38,7 +38,7 @@ struct SessionPlaces {
 /// Permission to open a session; dropping the value returns the permission.
 struct SessionPlace {
     places: Arc<SessionPlaces>,
-    _room: Option<Room>,
+    _slot: Option<Slot>,
 }
 
 /// The maximum number of octets buffered in each direction of a pipe.
@@ -47,7 +47,7 @@ const PIPE: usize = 16 << 10;
 impl SessionsOfRequest {
     pub(super) fn new(
         peer: Peer,
-        rooms: Option<Rooms>,
+        slots: Option<Slots>,
         context: Arc<Context>,
         stopping: watch::Receiver<bool>,
     ) -> Self {
@@ -58,7 +58,7 @@ impl SessionsOfRequest {
         };
         Self {
             peer,
-            rooms,
+            slots,
             context,
             stopping,
             places: Arc::new(places),
@@ -79,16 +79,16 @@ impl SessionsOfRequest {
 
     fn free_place(&self) -> Option<SessionPlace> {
         let mut taken = lock(&self.places.taken);
-        let room = match (*taken, &self.rooms) {
+        let slot = match (*taken, &self.slots) {
             (0, _) => None,
             (taken, _) if taken >= self.places.most => return None,
             (_, None) => None,
-            (_, Some(rooms)) => Some(rooms.spare(self.peer.ip())?),
+            (_, Some(slots)) => Some(slots.spare(self.peer.ip())?),
         };
         *taken += 1;
         Some(SessionPlace {
             places: Arc::clone(&self.places),
-            _room: room,
+            _slot: slot,
         })
     }
 }
@@ -152,7 +152,7 @@ impl OwnSessions for SessionsOfRequest {
                 number: context.next_number(),
                 peer: self.peer,
                 begun: Instant::now(),
-                room: None,
+                slot: None,
                 speaks_http: false,
             };
             let span = info_span!("session", number = client.number, peer = %self.peer);

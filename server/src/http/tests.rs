@@ -16,7 +16,7 @@ use tokio::time::sleep;
 
 use super::*;
 use crate::backend::Backend;
-use crate::connection::rooms::Room;
+use crate::connection::slots::Slot;
 use crate::fault::Faults;
 use crate::limits::Limits;
 use crate::metrics::{Metrics, OperationKind, OperationOutcome};
@@ -57,18 +57,18 @@ impl Caller {
         Self::on(Target::new(backend, limits), Faults::new(), None)
     }
 
-    fn on(target: Target, faults: Faults, room: Option<Room>) -> Self {
-        Self::within(context(target, faults), room)
+    fn on(target: Target, faults: Faults, slot: Option<Slot>) -> Self {
+        Self::within(context(target, faults), slot)
     }
 
-    fn within(context: Arc<Context>, room: Option<Room>) -> Self {
+    fn within(context: Arc<Context>, slot: Option<Slot>) -> Self {
         let (ours, theirs) = tokio::io::duplex(CAPACITY);
         let (stop, stopping) = watch::channel(false);
         let client = Client {
             number: 1,
             peer: Peer::Unix,
             begun: Instant::now(),
-            room,
+            slot,
             speaks_http: true,
         };
         let metrics = Arc::clone(&context.metrics);

@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep_until};
 use tracing::warn;
 
 use super::socket::{Arrival, Listening};
-use crate::connection::rooms::{Entrance, Room, Rooms};
+use crate::connection::slots::{Entrance, Slot, Slots};
 use crate::limits::Limits;
 use crate::metrics::{ConnectionRefusal, LoggedRefusal, Metrics};
 use crate::observer::Peer;
@@ -20,7 +20,7 @@ use crate::observer::Peer;
 /// Accepts connections from all sockets.
 pub(super) struct Acceptor {
     sockets: Vec<Listening>,
-    rooms: Rooms,
+    slots: Slots,
     metrics: Arc<Metrics>,
     /// Connections that are waiting for a slot, oldest first.
     waiting: VecDeque<Arrival>,
@@ -35,7 +35,7 @@ pub(super) struct Acceptor {
 
 /// An accepted connection and its slot.
 pub(super) struct Admitted {
-    pub(super) room: Room,
+    pub(super) slot: Slot,
     pub(super) arrival: Arrival,
 }
 
@@ -46,7 +46,7 @@ impl Acceptor {
     pub(super) fn new(sockets: Vec<Listening>, limits: &Limits, metrics: Arc<Metrics>) -> Self {
         Self {
             sockets,
-            rooms: Rooms::new(limits),
+            slots: Slots::new(limits),
             metrics,
             waiting: VecDeque::new(),
             most_waiting: limits.waiting,
@@ -64,14 +64,14 @@ impl Acceptor {
                 Ok(admitted) => return admitted,
                 Err(due) => due,
             };
-            let rooms = self.rooms.clone();
+            let slots = self.slots.clone();
             let someone_waits = !self.waiting.is_empty();
             tokio::select! {
                 biased;
-                () = rooms.freed(), if someone_waits => {}
+                () = slots.freed(), if someone_waits => {}
                 () = at(due), if someone_waits => {}
-                arrival = self.arrival() => match self.rooms.enter(arrival.peer.ip()) {
-                    Entrance::Admitted(room) => return Admitted { room, arrival },
+                arrival = self.arrival() => match self.slots.enter(arrival.peer.ip()) {
+                    Entrance::Admitted(slot) => return Admitted { slot, arrival },
                     Entrance::Refused => self.refuse(arrival.peer, ConnectionRefusal::Address),
                     Entrance::Full(_) if self.may_wait(arrival.peer) => {
                         self.waiting.push_back(arrival);
@@ -87,9 +87,9 @@ impl Acceptor {
         let mut soonest = None;
         let mut index = 0;
         while let Some(peer) = self.waiting.get(index).map(|arrival| arrival.peer) {
-            let due = match self.rooms.enter(peer.ip()) {
-                Entrance::Admitted(room) => match self.waiting.remove(index) {
-                    Some(arrival) => return Ok(Admitted { room, arrival }),
+            let due = match self.slots.enter(peer.ip()) {
+                Entrance::Admitted(slot) => match self.waiting.remove(index) {
+                    Some(arrival) => return Ok(Admitted { slot, arrival }),
                     None => None,
                 },
                 Entrance::Full(due) => due,

@@ -101,8 +101,8 @@ impl<'a> RelayedSession<'a> {
             return Passed::On(octets);
         };
         debug!(apdu = request.name(), octets = octets.len(), "received");
-        if let Some(room) = &self.client.room {
-            room.busy();
+        if let Some(slot) = &self.client.slot {
+            slot.busy();
         }
         state.is_closed |= matches!(request, Apdu::Close(_));
         let timer = state.tally.timer(&request);
@@ -168,10 +168,10 @@ impl<'a> RelayedSession<'a> {
         let Ok(answer) = codec::decode(&octets) else {
             return Item::Octets(octets).into();
         };
-        if let (Apdu::InitializeResponse(init), Some(room)) = (&answer, &self.client.room)
+        if let (Apdu::InitializeResponse(init), Some(slot)) = (&answer, &self.client.slot)
             && init.result
         {
-            room.open();
+            slot.open();
         }
         state.is_closed |= matches!(answer, Apdu::Close(_));
         let Some(waiting) = state.answered(&answer) else {
@@ -184,13 +184,13 @@ impl<'a> RelayedSession<'a> {
         state
             .tally
             .answered(waiting.timer, &waiting.request, Some(&answer), from);
-        if let Some(room) = self
+        if let Some(slot) = self
             .client
-            .room
+            .slot
             .as_ref()
             .filter(|_| state.waiting.is_empty())
         {
-            room.idle(Instant::now());
+            slot.idle(Instant::now());
         }
         match &mut state.script {
             Some(script) if script.holds() || !waiting.striking.is_empty() => {

@@ -19,42 +19,42 @@ impl Client {
     }
 
     pub(super) fn of(backend: Arc<dyn Backend>, limits: Limits, faults: Faults) -> Self {
-        Self::in_room(backend, limits, faults, None)
+        Self::in_slot(backend, limits, faults, None)
     }
 
-    pub(super) fn in_room(
+    pub(super) fn in_slot(
         backend: Arc<dyn Backend>,
         limits: Limits,
         faults: Faults,
-        room: Option<Room>,
+        slot: Option<Slot>,
     ) -> Self {
         let target = Target::new(backend, limits);
-        Self::on(target, faults, Arc::new(Unobserved), room)
+        Self::on(target, faults, Arc::new(Unobserved), slot)
     }
 
     pub(super) fn on(
         target: Target,
         faults: Faults,
         observer: Arc<dyn Observer>,
-        room: Option<Room>,
+        slot: Option<Slot>,
     ) -> Self {
         let context = Context {
             faults: Arc::new(faults),
             observer,
             ..Context::new(target)
         };
-        Self::within(Arc::new(context), room)
+        Self::within(Arc::new(context), slot)
     }
 
     /// Connects a client to a server that may have other clients.
-    pub(super) fn within(context: Arc<Context>, room: Option<Room>) -> Self {
+    pub(super) fn within(context: Arc<Context>, slot: Option<Slot>) -> Self {
         let (ours, theirs) = tokio::io::duplex(CAPACITY);
         let (stop, stopping) = watch::channel(false);
         let client = connection::Client {
             number: 1,
             peer: Peer::Unix,
             begun: Instant::now(),
-            room,
+            slot,
             #[cfg(feature = "sru")]
             speaks_http: true,
         };

@@ -30,7 +30,7 @@ impl Answerer<'_> {
         let context = Arc::clone(self.context);
         let sessions = SessionsOfRequest::new(
             self.peer,
-            self.rooms.clone(),
+            self.slots.clone(),
             context,
             self.stopping.clone(),
         );

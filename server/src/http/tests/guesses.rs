@@ -123,7 +123,7 @@ async fn a_withheld_answer_does_not_delay_the_stop() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_leaves_meanwhile_frees_its_room() {
+async fn a_client_that_leaves_meanwhile_frees_its_slot() {
     let server = server();
     for _ in 0..4 {
         let mut caller = connected(&server);

@@ -3,7 +3,7 @@
 use z3950_asn1::sru::SruRecord;
 
 use super::*;
-use crate::connection::rooms::{Entrance, Rooms};
+use crate::connection::slots::{Entrance, Slots};
 use crate::memory::MemoryBackend;
 use crate::requests::Slow;
 use crate::testing::record;
@@ -163,15 +163,15 @@ async fn idle_connections_give_way() {
         sessions: 1,
         ..Limits::default()
     };
-    let rooms = Rooms::new(&one);
-    let Entrance::Admitted(room) = rooms.enter(None) else {
-        panic!("a free room")
+    let slots = Slots::new(&one);
+    let Entrance::Admitted(slot) = slots.enter(None) else {
+        panic!("a free slot")
     };
-    let mut caller = Caller::on(Target::new(catalogue(), one), Faults::new(), Some(room));
+    let mut caller = Caller::on(Target::new(catalogue(), one), Faults::new(), Some(slot));
     assert_eq!(caller.get("/").await.status(), "200");
-    assert!(matches!(rooms.enter(None), Entrance::Full(Some(_))));
+    assert!(matches!(slots.enter(None), Entrance::Full(Some(_))));
     sleep(Duration::from_secs(2)).await;
-    assert!(matches!(rooms.enter(None), Entrance::Admitted(_)));
+    assert!(matches!(slots.enter(None), Entrance::Admitted(_)));
     assert!(caller.answer().await.is_none());
     caller.task.await.expect("no panic");
     assert_eq!(caller.metrics.sessions_ended(SessionEnd::GaveWay), 1);

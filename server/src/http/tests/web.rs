@@ -9,7 +9,7 @@ use z3950_asn1::codec;
 use z3950_asn1::codec::frame::ApduCodec;
 
 use super::*;
-use crate::connection::rooms::{Entrance, Rooms};
+use crate::connection::slots::{Entrance, Slots};
 use crate::requests::{init, search};
 use crate::web::{Web, WebAnswering, WebBody, WebClient, WebRequest, http, is_sru};
 
@@ -128,9 +128,9 @@ async fn sessions_of_a_request_count_against_the_limit() {
         sessions: 4,
         ..Limits::default()
     };
-    let rooms = Rooms::new(&limits);
-    let enter = || match rooms.enter(None) {
-        Entrance::Admitted(room) => Some(room),
+    let slots = Slots::new(&limits);
+    let enter = || match slots.enter(None) {
+        Entrance::Admitted(slot) => Some(slot),
         Entrance::Full(_) | Entrance::Refused => None,
     };
     let context = Context {
@@ -141,8 +141,8 @@ async fn sessions_of_a_request_count_against_the_limit() {
     // The first web session uses the slot of its connection, so it does not need another slot.
     for (others, sessions) in [(0, 4), (1, 3), (3, 1)] {
         let others: Vec<_> = (0..others).map(|_| enter().expect("room")).collect();
-        for room in &others {
-            room.open();
+        for slot in &others {
+            slot.open();
         }
         let path = |count: usize| format!("/web/sessions?{count}");
         let answer = caller.get(&path(sessions)).await;

@@ -327,7 +327,7 @@ pub(super) const PACKAGES: &[Package] = &[
             "connection::output",
             "connection::operations",
             "connection",
-            "connection::rooms",
+            "connection::slots",
             "connection::stream",
             "connection::tally",
             "connection::trail",
