@@ -384,7 +384,7 @@ impl Packed {
             Err(why) => (Record::SurrogateDiagnostic(DiagRec::DefaultFormat(why)), 0),
         };
         let size = size.saturating_add(further);
-        if size > self.room() && !self.last.is_empty() && !self.turn() {
+        if size > self.room() && !self.last.is_empty() && !self.next_segment() {
             return false;
         }
         self.push(Some(database), added, size);
@@ -419,7 +419,7 @@ impl Packed {
     }
 
     /// Starts another segment if another one is allowed; returns whether a segment was started.
-    fn turn(&mut self) -> bool {
+    fn next_segment(&mut self) -> bool {
         if self.left() == 0 {
             return false;
         }
@@ -444,7 +444,7 @@ impl Packed {
         }
         let mut first = true;
         loop {
-            if self.room() == 0 && !self.turn() {
+            if self.room() == 0 && !self.next_segment() {
                 return false;
             }
             let fragment = rest.split_to(rest.len().min(self.room()));
