@@ -168,7 +168,7 @@ impl Session {
     /// The reply to a request that is not an operation, or that is refused.
     pub(crate) fn begin(&mut self, request: &Apdu, proof: Proof) -> Result<Operation, Reply> {
         let mut reference_id = request.reference_id().cloned();
-        let begun = self.look_at(request, &mut reference_id, proof);
+        let begun = self.begin_request(request, &mut reference_id, proof);
         begun.map_err(|reply| reply.bearing(reference_id))
     }
 
@@ -319,7 +319,7 @@ impl Session {
 
     /// Begins a request. If it answers the server's question about a request that was held back, sets `reference_id` to the
     /// referenceId of the request that was held back.
-    fn look_at(
+    fn begin_request(
         &mut self,
         request: &Apdu,
         reference_id: &mut Option<ReferenceId>,
