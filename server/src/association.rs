@@ -20,7 +20,7 @@ use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::explain::EXPLAIN_DATABASE;
 use crate::extended::{EXTEND_DATABASE, PackageDatabase};
 use crate::lock::lock;
-use crate::target::{Seat, Target};
+use crate::target::{Target, UserPermit};
 
 /// The state shared by the operations of an open session.
 pub(crate) struct Association {
@@ -28,9 +28,9 @@ pub(crate) struct Association {
     /// The session as seen by the backend, without its user.
     caller: Caller,
     pub(crate) terms: Terms,
-    /// The seat of the authenticated user, which counts against the user's session limit; unset until the client has
+    /// The permit of the authenticated user, which counts against the user's session limit; unset until the client has
     /// authenticated.
-    seat: OnceLock<Seat>,
+    permit: OnceLock<UserPermit>,
     /// Whether the client is on the server's host.
     is_local: bool,
     account: Arc<Account>,
@@ -69,7 +69,7 @@ impl Association {
     pub(crate) fn new(
         target: Arc<Target>,
         terms: Terms,
-        seat: Option<Seat>,
+        permit: Option<UserPermit>,
         peer: Option<IpAddr>,
         via: Via,
         account: &Arc<Account>,
@@ -84,7 +84,7 @@ impl Association {
             target,
             caller,
             terms,
-            seat: seat.map(OnceLock::from).unwrap_or_default(),
+            permit: permit.map(OnceLock::from).unwrap_or_default(),
             is_local: peer.is_none_or(|address| address.is_loopback()),
             usage: Mutex::default(),
             packages: OnceLock::new(),
@@ -115,21 +115,21 @@ impl Association {
 
     /// Returns the authenticated user; `None` if the client has not authenticated.
     pub(crate) fn user(&self) -> Option<&User> {
-        self.seat.get().map(Seat::user)
+        self.permit.get().map(UserPermit::user)
     }
 
     /// Returns the session as seen by the backend.
     pub(crate) fn caller(&self) -> Caller {
         let caller = self.caller.clone();
-        match self.seat.get() {
-            Some(seat) => caller.with_user(seat.name()),
+        match self.permit.get() {
+            Some(permit) => caller.with_user(permit.name()),
             None => caller,
         }
     }
 
     /// Returns whether the client must still authenticate.
     pub(crate) fn is_unproved(&self) -> bool {
-        self.terms.unproved && self.seat.get().is_none()
+        self.terms.unproved && self.permit.get().is_none()
     }
 
     /// Checks whether the client may update databases.
@@ -141,9 +141,9 @@ impl Association {
         access.check_update(self.user(), self.is_local)
     }
 
-    /// Sets the seat of the user who has authenticated, unless one is already set.
-    pub(crate) fn take_seat(&self, seat: Seat) {
-        let _ = self.seat.set(seat);
+    /// Sets the permit of the user who has authenticated, unless one is already set.
+    pub(crate) fn set_permit(&self, permit: UserPermit) {
+        let _ = self.permit.set(permit);
     }
 
     /// Checks whether a result set may have this name.

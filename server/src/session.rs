@@ -416,13 +416,14 @@ impl Session {
 
     /// Handles Init. In an open session, Init restarts the session, as with other servers.
     fn initialize(&mut self, request: &InitializeRequest, proof: Proof) -> Reply {
-        // End the previous session first, so that its seat is free for the new session.
+        // End the previous session first, so that its permit is free for the new session.
         self.state = State::Greeting;
         let (response, granted, penalty) = init::answer(request, &self.target, self.peer, proof);
-        if let Some((terms, seat)) = granted {
+        if let Some((terms, permit)) = granted {
             let target = Arc::clone(&self.target);
             let via = Via::of_version(request.implementation_version.as_ref());
-            let association = Association::new(target, terms, seat, self.peer, via, &self.account);
+            let association =
+                Association::new(target, terms, permit, self.peer, via, &self.account);
             self.state = State::Open(Box::new(Established {
                 pending: Pending {
                     waiting: Vec::new(),

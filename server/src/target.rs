@@ -213,14 +213,14 @@ impl Target {
 type UserKey = (String, Option<String>);
 
 /// A place among the limited number of sessions of a user; dropping the value frees the place.
-pub(crate) struct Seat {
+pub(crate) struct UserPermit {
     user: Arc<User>,
     name: Arc<str>,
     sessions: Arc<Mutex<HashMap<UserKey, usize>>>,
 }
 
-impl Seat {
-    /// Returns a seat for a user; `None` if the user already has the maximum number of sessions.
+impl UserPermit {
+    /// Returns a permit for a user; `None` if the user already has the maximum number of sessions.
     pub(crate) fn take(target: &Target, user: Arc<User>) -> Option<Self> {
         let mut sessions = lock(&target.sessions);
         let open = sessions.get(&user.key()).copied().unwrap_or_default();
@@ -245,7 +245,7 @@ impl Seat {
     }
 }
 
-impl Drop for Seat {
+impl Drop for UserPermit {
     fn drop(&mut self) {
         let mut sessions = lock(&self.sessions);
         let key = self.user.key();

@@ -16,7 +16,7 @@ use crate::association::Association;
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::guesses::Penalty;
 use crate::logins::Proof;
-use crate::target::Seat;
+use crate::target::UserPermit;
 
 /// Returns the request for credentials.
 ///
@@ -52,9 +52,9 @@ pub(crate) fn prove(
     with_credentials(response, |_| ()).ok_or_else(refused)?;
     let (proved, due) = target.logins.judge(peer, &target.limits, proof);
     *penalty = due;
-    let seat = Seat::take(target, proved.map_err(|_| refused())?);
+    let permit = UserPermit::take(target, proved.map_err(|_| refused())?);
     let full = || diagnostic(Condition::TOO_MANY_SESSIONS, "");
-    association.take_seat(seat.ok_or_else(full)?);
+    association.set_permit(permit.ok_or_else(full)?);
     Ok(())
 }
 

@@ -21,7 +21,7 @@ use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::guesses::Penalty;
 use crate::logins::Proof;
 use crate::offer::Offer;
-use crate::target::{Seat, Target};
+use crate::target::{Target, UserPermit};
 use crate::units::count;
 
 /// Returns the answer and the agreed terms, which are `None` if there is no common version or the client is not admitted. In
@@ -32,7 +32,7 @@ pub(crate) fn answer(
     target: &Arc<Target>,
     peer: Option<IpAddr>,
     proof: Proof,
-) -> (Apdu, Option<(Terms, Option<Seat>)>, Penalty) {
+) -> (Apdu, Option<(Terms, Option<UserPermit>)>, Penalty) {
     let offer = &target.offer;
     let protocol_version = request.protocol_version.intersection(offer.versions);
     let limits = &target.limits;
@@ -63,7 +63,7 @@ pub(crate) fn answer(
     };
     let mut penalty = Penalty::default();
     let admitted = protocol_version.highest().ok_or(None).and_then(|version| {
-        let (seat, unproved) = admit(request, target, peer, proof, &mut penalty).map_err(Some)?;
+        let (permit, unproved) = admit(request, target, peer, proof, &mut penalty).map_err(Some)?;
         let terms = Terms {
             version,
             options: response.options,
@@ -71,7 +71,7 @@ pub(crate) fn answer(
             exceptional_record_size: exceptional,
             unproved,
         };
-        Ok((terms, seat))
+        Ok((terms, permit))
     });
     if let Err(why) = &admitted {
         let why = why.clone();
@@ -82,14 +82,14 @@ pub(crate) fn answer(
     (response.into(), admitted.ok(), penalty)
 }
 
-/// Returns the user's seat if the client is admitted as a user, and whether the client must still authenticate.
+/// Returns the user's permit if the client is admitted as a user, and whether the client must still authenticate.
 fn admit(
     request: &InitializeRequest,
     target: &Arc<Target>,
     peer: Option<IpAddr>,
     proof: Proof,
     penalty: &mut Penalty,
-) -> Result<(Option<Seat>, bool), Diagnostic> {
+) -> Result<(Option<UserPermit>, bool), Diagnostic> {
     let access = &target.access;
     let is_blocked = |address: &IpAddr| {
         let mut blocked = access.blocked.iter();
@@ -111,8 +111,8 @@ fn admit(
     match admission? {
         Admission::Anybody => Ok((None, false)),
         Admission::Unproved => Ok((None, true)),
-        Admission::User(user) => match Seat::take(target, user) {
-            Some(seat) => Ok((Some(seat), false)),
+        Admission::User(user) => match UserPermit::take(target, user) {
+            Some(permit) => Ok((Some(permit), false)),
             None => Err(diagnostic(Condition::TOO_MANY_SESSIONS, "")),
         },
     }

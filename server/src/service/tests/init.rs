@@ -187,7 +187,7 @@ fn a_session_frees_its_seat_when_it_ends() {
     drop(first);
     let mut again = open();
     assert!(again.1);
-    // Another Init in the same session does not take a second seat; Close frees the seat.
+    // Another Init in the same session does not take a second permit; Close frees the permit.
     let request = InitializeRequest {
         id_authentication: Some(IdAuthentication::Open("ann".into())),
         ..self::request()
