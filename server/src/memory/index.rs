@@ -4,15 +4,15 @@
 //! | file | contents |
 //! |---|---|
 //! | `strings`, `postings`, `dictionary` | sorted strings; their records and positions, packed; the terms of one index |
-//! | `segment`, `notes` | a segment: some of the records, with their indexes; and how segments are built |
+//! | `segment`, `collector` | a segment: some of the records, with their indexes; and how segments are built |
 //! | `find` | patterns and masks, and the records with terms that match them |
 //! | `phrase` | positions of words, and phrases |
 //! | `browse` | terms in order, each with the number of records in which it occurs |
 
 mod browse;
+mod collector;
 mod dictionary;
 pub(super) mod find;
-mod notes;
 mod phrase;
 mod postings;
 mod segment;
@@ -22,8 +22,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub(super) use self::browse::Browse;
+pub(super) use self::collector::shortened;
 pub use self::find::Pattern;
-pub(super) use self::notes::shortened;
 pub use self::phrase::{Edge, Edges};
 pub(super) use self::phrase::{WordPlace, WordPlaces};
 pub(super) use self::segment::{Segment, SegmentBuilder, SegmentFull};
@@ -35,7 +35,7 @@ use crate::budget::{Account, Charge};
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::memory::hits::RecordNumber;
 
-/// The string that marks the boundaries of texts. Each text is preceded by a boundary in the class of the text (see `notes`),
+/// The string that marks the boundaries of texts. Each text is preceded by a boundary in the class of the text (see `collector`),
 /// and the last text of a record is followed by a boundary in the class without indexes.
 const BOUNDARY: &str = "";
 

@@ -11,8 +11,8 @@ use z3950_asn1::oid::{Oid, USMARC};
 use z3950_asn1::record::marc_syntax;
 use z3950_marc::{MarcRecord, iso2709};
 
+use super::collector::{EntryCollector, Texts};
 use super::dictionary::{Dictionary, Lexicon};
-use super::notes::{Notes, Texts};
 use super::postings::at;
 use super::{DOCIDS, Terms};
 use crate::memory::fields::{EntryKind, Fields, IndexId, MAX_INDEXES};
@@ -154,24 +154,24 @@ impl Segment {
 }
 
 /// Collects the entries of a record.
-pub(super) fn note(fields: &Fields, record: &MarcRecord, notes: &mut Notes) {
+pub(super) fn collect(fields: &Fields, record: &MarcRecord, collector: &mut EntryCollector) {
     fields.entries(record, &mut |entry, indexes, text| match entry {
-        EntryKind::Text => notes.text(indexes, fields.of_keys(indexes), text),
-        EntryKind::Key => notes.key(indexes, text),
+        EntryKind::Text => collector.text(indexes, fields.of_keys(indexes), text),
+        EntryKind::Key => collector.key(indexes, text),
     });
 }
 
 /// Builds the indexes of records.
 fn texts(fields: &Fields, records: &[Stored]) -> Texts {
-    let mut notes = Notes::default();
+    let mut collector = EntryCollector::default();
     for (number, stored) in (0..=u16::MAX).zip(records) {
-        notes.begin(number);
+        collector.begin(number);
         // The record has been parsed before, so this does not fail.
         if let Ok(parsed) = iso2709::parse(&stored.octets) {
-            note(fields, &parsed.record, &mut notes);
+            collect(fields, &parsed.record, &mut collector);
         }
     }
-    notes.texts()
+    collector.texts()
 }
 
 /// A builder of segments.
@@ -183,7 +183,7 @@ pub(in crate::memory) struct SegmentBuilder {
     records: Vec<Stored>,
     syntaxes: Vec<Oid>,
     databases: Vec<(u16, Range<usize>)>,
-    notes: Notes,
+    collector: EntryCollector,
     is_deferred: bool,
 }
 
@@ -200,7 +200,7 @@ impl SegmentBuilder {
             records: Vec::new(),
             syntaxes: Vec::new(),
             databases: Vec::new(),
-            notes: Notes::default(),
+            collector: EntryCollector::default(),
             is_deferred: false,
         }
     }
@@ -231,13 +231,13 @@ impl SegmentBuilder {
         }
         let syntax = self.syntax(marc_syntax(record));
         self.records.push(Stored { octets, syntax });
-        let notes = &mut self.notes;
-        notes.begin(number);
+        let collector = &mut self.collector;
+        collector.begin(number);
         if let Some(docid) = self.fields.docid(database).of(record) {
-            notes.docid(docid);
+            collector.docid(docid);
         }
         if !self.is_deferred {
-            note(&self.fields, record, notes);
+            collect(&self.fields, record, collector);
         }
         Ok(())
     }
@@ -246,11 +246,11 @@ impl SegmentBuilder {
     pub(in crate::memory) fn finish(&mut self) -> Segment {
         let segment = Segment {
             records: self.records.as_slice().into(),
-            docids: self.notes.docids(),
+            docids: self.collector.docids(),
             texts: if self.is_deferred {
                 OnceLock::new()
             } else {
-                self.notes.texts().into()
+                self.collector.texts().into()
             },
             first_keys: (0..MAX_INDEXES).map(|_| OnceLock::new()).collect(),
             fields: Arc::clone(&self.fields),

@@ -16,13 +16,13 @@ use crate::memory::words::each_word;
 /// The size limit of a key, in octets; longer keys are truncated.
 const KEY: usize = 200;
 
-/// The entries that have been collected for a segment.
+/// Collects the entries of records for a segment, until their dictionaries are built.
 #[derive(Debug, Default)]
-pub(super) struct Notes {
+pub(super) struct EntryCollector {
     words: Interner,
-    keys: Noted,
-    docids: Noted,
-    pairs: Noted,
+    keys: CollectedStrings,
+    docids: CollectedStrings,
+    pairs: CollectedStrings,
     classes: Classes,
     texts: Vec<Text>,
     /// The words of all texts as numbers, one text after the other; [`BEGINS`] marks the first word of a subfield.
@@ -33,7 +33,7 @@ pub(super) struct Notes {
     next: (u16, u16),
     cut: CutText,
     builder: PostingsBuilder,
-    room: Room,
+    buffers: Buffers,
 }
 
 /// The indexes of a segment, apart from the index of docids.
@@ -82,13 +82,13 @@ struct Posting {
 
 /// Collected strings and their postings.
 #[derive(Debug, Default)]
-struct Noted {
+struct CollectedStrings {
     strings: Interner,
     postings: Vec<Posting>,
 }
 
-impl Noted {
-    fn note(&mut self, string: &[u8], class: Class, at: u32) {
+impl CollectedStrings {
+    fn add(&mut self, string: &[u8], class: Class, at: u32) {
         let string = self.strings.number(string);
         self.postings.push(Posting { string, class, at });
     }
@@ -134,7 +134,7 @@ struct CutText {
 
 /// Memory reused for each segment.
 #[derive(Debug, Default)]
-struct Room {
+struct Buffers {
     counts: Vec<u32>,
     portion: Vec<(Class, u32)>,
     places: Vec<u32>,
@@ -188,7 +188,7 @@ impl Classes {
     }
 }
 
-impl Notes {
+impl EntryCollector {
     /// Begins the next record.
     pub(super) fn begin(&mut self, record: u16) {
         self.record = record;
@@ -197,7 +197,7 @@ impl Notes {
 
     /// Collects the docid of the record.
     pub(super) fn docid(&mut self, docid: &[u8]) {
-        self.docids.note(docid, 0, at(self.record, 0));
+        self.docids.add(docid, 0, at(self.record, 0));
     }
 
     /// Collects a text from the record. For the indexes `with_keys`, the text is also collected as a complete entry.
@@ -235,13 +235,13 @@ impl Notes {
         let at = at(self.record, *next);
         *next = next.saturating_add(1);
         for class in self.classes.numbers(indexes) {
-            self.keys.note(shortened(key).as_bytes(), class, at);
+            self.keys.add(shortened(key).as_bytes(), class, at);
         }
     }
 
     /// Builds the lexicon of the collected docids, and discards the docids.
     pub(super) fn docids(&mut self) -> Lexicon {
-        let places = &mut self.room.places;
+        let places = &mut self.buffers.places;
         self.docids.lexicon(&mut self.builder, places, DOCIDS)
     }
 
@@ -253,7 +253,7 @@ impl Notes {
         let Self {
             words,
             builder,
-            room,
+            buffers,
             ..
         } = self;
         let sorted = words.sorted();
@@ -265,22 +265,22 @@ impl Notes {
             log: &self.log,
             none: self.classes.none(),
         };
-        room.count(&occurrences, sorted.len());
-        let frequent = room.frequent();
+        buffers.count(&occurrences, sorted.len());
+        let frequent = buffers.frequent();
         occurrences.each_pair(&frequent, |[one, other], class, at| {
-            room.pair.clear();
-            room.pair.extend_from_slice(sorted.at(one));
-            room.pair.push(b' ');
-            room.pair.extend_from_slice(sorted.at(other));
-            self.pairs.note(&room.pair, class, at);
+            buffers.pair.clear();
+            buffers.pair.extend_from_slice(sorted.at(one));
+            buffers.pair.push(b' ');
+            buffers.pair.extend_from_slice(sorted.at(other));
+            self.pairs.add(&buffers.pair, class, at);
         });
-        let of_words = room.of_words(&occurrences, builder);
+        let of_words = buffers.of_words(&occurrences, builder);
         let classes = self.classes.indexes.as_slice();
         let texts = Texts {
             words: Lexicon::new(sorted, of_words, classes).with_wholes(&frequent, classes),
             frequent: frequent.into(),
-            pairs: self.pairs.lexicon(builder, &mut room.places, classes),
-            keys: self.keys.lexicon(builder, &mut room.places, classes),
+            pairs: self.pairs.lexicon(builder, &mut buffers.places, classes),
+            keys: self.keys.lexicon(builder, &mut buffers.places, classes),
             classes: classes.into(),
             not_filed: self.not_filed.as_slice().into(),
         };
@@ -381,7 +381,7 @@ const FREQUENT: u32 = 4096;
 /// The maximum number of occurrences in a portion; a single word with more occurrences has a portion of its own.
 const PORTION: usize = 1 << 18;
 
-impl Room {
+impl Buffers {
     /// Counts the occurrences of each word.
     fn count(&mut self, occurrences: &WordLog<'_>, words: u32) {
         self.counts.clear();
