@@ -223,10 +223,10 @@ impl MemoryBackend {
                 (due, Arc::clone(&newest.fields))
             };
             let Some(due) = due else { return };
-            let made = due.made(&fields);
+            let merged = due.perform(&fields);
             let mut queue = lock(&self.0.queue);
             // If the records in the segments do not fit into one segment, the segments stay as they are.
-            let Ok(merged) = made else {
+            let Ok(merged) = merged else {
                 queue.is_merging = false;
                 return;
             };

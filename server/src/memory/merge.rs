@@ -84,7 +84,7 @@ impl Merge {
     ///
     /// # Errors
     /// [`SegmentFull`] if the records do not fit into one segment.
-    pub(super) fn made(self, fields: &Arc<Fields>) -> Result<Merged, SegmentFull> {
+    pub(super) fn perform(self, fields: &Arc<Fields>) -> Result<Merged, SegmentFull> {
         let kept = |(segment, deleted): &Slice| segment.len() - deleted.len();
         let mut builder = builder(self.slices.iter().map(kept).sum(), fields);
         for (segment, deleted) in &self.slices {

@@ -65,7 +65,7 @@ fn shape(index: &Index) -> Vec<(usize, usize)> {
 fn merged(catalogue: &Catalogue) -> Vec<(usize, usize)> {
     match Merge::due(&catalogue.index, None) {
         Some(due) => {
-            let merged = due.made(&catalogue.fields).expect("room in a segment");
+            let merged = due.perform(&catalogue.fields).expect("room in a segment");
             shape(
                 &merged
                     .put_into(&catalogue.index)
@@ -133,7 +133,7 @@ fn changes_in_the_meantime_are_kept() {
     let before = of_segments(&[vec![70], vec![2; 16]].concat());
     let before = without(&before, [72, 75]);
     let due = Merge::due(&before.index, None).expect("sixteen are alike");
-    let merged = due.made(&before.fields).expect("room in a segment");
+    let merged = due.perform(&before.fields).expect("room in a segment");
     let after = without(&before, [3, 70, 76, 101]);
     let new = marc(&record("new", "New"));
     let after = updated(&after, UpdateAction::Insert, &[new]);
@@ -152,7 +152,7 @@ fn other_records_are_not_overwritten() {
     let before = of_segments(&[1; 16]);
     for other in [of_segments(&[1; 16]), of_segments(&[1; 15])] {
         let due = Merge::due(&before.index, None).expect("sixteen are alike");
-        let merged = due.made(&before.fields).expect("room in a segment");
+        let merged = due.perform(&before.fields).expect("room in a segment");
         assert!(merged.put_into(&other.index).is_none());
     }
 }
