@@ -129,7 +129,7 @@ impl MemoryBackendBuilder {
         let loaded = load::load(&fields, &databases, None, headroom::now(probe), progress);
         let (found, loaded) = load::both(Vec::new(), found, loaded)?;
         let catalogue = Catalogue::new(fields, databases, loaded.index);
-        let catalogue = update::repeated(catalogue, saved.read(found));
+        let catalogue = update::repeated(catalogue, saved.record_states(found));
         let backend = MemoryBackend::new(catalogue, saved, loaded.damaged, probe);
         Ok((backend, loaded.notes))
     }

@@ -27,7 +27,7 @@ pub struct PendingReload<'a> {
 impl PendingReload<'_> {
     /// Replaces the databases being served. Returns the notes on the files.
     pub fn finish(mut self) -> Vec<FileNotes> {
-        let changes = self.files.read(self.found);
+        let changes = self.files.record_states(self.found);
         *lock(&self.backend.0.damaged) = self.damaged;
         let catalogue = update::repeated(self.catalogue, changes);
         self.backend.overtake(catalogue);

@@ -117,11 +117,11 @@ impl SavedFiles {
     }
 
     /// Records the states in which the files were read. Returns the changes in their journals, by number of the database.
-    pub(super) fn read(&mut self, found: FoundFiles) -> Vec<(u16, Vec<RecordChange>)> {
+    pub(super) fn record_states(&mut self, found: FoundFiles) -> Vec<(u16, Vec<RecordChange>)> {
         let mut all = Vec::new();
         for (number, found) in found.0 {
             if let Some(file) = self.0.get_mut(&number) {
-                all.push((number, file.read(found)));
+                all.push((number, file.record_state(found)));
                 file.tally.holds(file.octets);
             }
         }

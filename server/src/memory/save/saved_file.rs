@@ -114,7 +114,8 @@ impl SavedFile {
         })
     }
 
-    pub(super) fn read(&mut self, found: FoundFile) -> Vec<RecordChange> {
+    /// Records the state in which the file was read. Returns the changes in its journal.
+    pub(super) fn record_state(&mut self, found: FoundFile) -> Vec<RecordChange> {
         self.docid = found.docid;
         self.stamp = found.stamp;
         self.held = found.held;
