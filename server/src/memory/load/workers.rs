@@ -36,7 +36,7 @@ const MOST_OCTETS: u64 = 64 * 1024 * 1024;
 /// files in resident memory, and 3.15 times their size in address space.
 const PEAK_QUARTERS: u64 = 13;
 /// The number of records between two calls of `progress`.
-const TELL: u64 = 4096;
+const PROGRESS_INTERVAL: u64 = 4096;
 
 /// The records from which a segment will be built.
 #[derive(Default)]
@@ -246,7 +246,7 @@ pub(in crate::memory) fn load(
                     }
                 };
                 told.records += 1;
-                if told.records.is_multiple_of(TELL) {
+                if told.records.is_multiple_of(PROGRESS_INTERVAL) {
                     told.octets_read = before + record.offset.min(octets);
                     progress(&told);
                 }
