@@ -23,13 +23,13 @@ fn write_files(home: &Home<'_>, word: &str) {
 }
 
 /// A gate that holds back one of a load's requests with changes, until the test releases the load.
-struct Pause {
+struct HeldRequest {
     gate: Gate,
     reached: Receiver<()>,
     go_on: Sender<()>,
 }
 
-impl Pause {
+impl HeldRequest {
     /// Holds the request with this number, counted from 0. The first request contains the first records.
     fn at(cluster: &Cluster, number: usize) -> Self {
         let (tell, reached) = channel();
@@ -96,11 +96,15 @@ fn audit_r_l1_a_load_overtaken_by_a_reload_is_reported() {
         assert_ran(&home.run(&["load", "old.mrc"]), 0, &["100 records loaded"]);
         write_files(&home, "peace");
         home.write("new.mrc", "love", 1..=500);
-        let pause = Pause::at(cluster, 5);
-        let load = pause.start(&home, &[options, &FILES].concat());
+        let held_request = HeldRequest::at(cluster, 5);
+        let load = held_request.start(&home, &[options, &FILES].concat());
         let reload = home.run(&["load", "--reload", "new.mrc"]);
         assert_ran(&reload, 0, &["500 records in"]);
-        assert_ran(&pause.end(load), 1, &["the index was changed meanwhile"]);
+        assert_ran(
+            &held_request.end(load),
+            1,
+            &["the index was changed meanwhile"],
+        );
         assert_eq!(counts(&home), [0, 0, 500], "{options:?}");
         assert_eq!(home.indexes(), [home.state().0]);
         assert_eq!(home.state().1["blocks"], Value::Null);
@@ -119,12 +123,12 @@ fn audit_r_l1_loads_and_reloads_do_not_mix() {
     assert_ran(&home.run(&["load", "old.mrc"]), 0, &["100 records loaded"]);
     write_files(&home, "peace");
     home.write("new.mrc", "love", 1..=500);
-    let load_pause = Pause::at(cluster, 3);
-    let load = load_pause.start(&home, &["load", "--update", "1.mrc"]);
-    let pause = Pause::at(cluster, 5);
-    let reload = pause.start(&home, &[&["load", "--reload"], &FILES[..]].concat());
+    let held_load = HeldRequest::at(cluster, 3);
+    let load = held_load.start(&home, &["load", "--update", "1.mrc"]);
+    let held_request = HeldRequest::at(cluster, 5);
+    let reload = held_request.start(&home, &[&["load", "--reload"], &FILES[..]].concat());
     assert_ran(
-        &load_pause.end(load),
+        &held_load.end(load),
         1,
         &["takes no changes", "a reload that is running"],
     );
@@ -152,7 +156,11 @@ fn audit_r_l1_loads_and_reloads_do_not_mix() {
     // A second reload with --overwrite starts again and ends the first reload, whose records do not enter the new index.
     let second = home.run(&["load", "--reload", "--overwrite", "new.mrc"]);
     assert_ran(&second, 0, &["500 records in"]);
-    assert_ran(&pause.end(reload), 1, &["the index was changed meanwhile"]);
+    assert_ran(
+        &held_request.end(reload),
+        1,
+        &["the index was changed meanwhile"],
+    );
     assert_eq!(counts(&home), [0, 0, 500]);
     assert_eq!(home.indexes(), [home.state().0]);
     assert_ran(&home.run(&["--check"]), 0, &[]);
@@ -173,10 +181,10 @@ fn audit_r_l1_a_full_disk_ends_a_load_that_continues_later() {
     let home = Home::new(cluster, "full");
     write_files(&home, "war");
     let arguments = [&["load", "--state", "state"], &FILES[..]].concat();
-    let pause = Pause::at(cluster, 6);
-    let load = pause.start(&home, &arguments);
+    let held_request = HeldRequest::at(cluster, 6);
+    let load = held_request.start(&home, &arguments);
     home.change("{\"index.blocks.read_only_allow_delete\":true}");
-    let ended = pause.end(load);
+    let ended = held_request.end(load);
     assert_ran(
         &ended,
         1,
@@ -206,13 +214,13 @@ fn audit_r_l1_a_full_disk_ends_a_load_that_continues_later() {
     write_files(&home, "peace");
     std::fs::remove_file(home.file("state")).expect("removed");
     let arguments = [&["load", "--reload", "--state", "state"], &FILES[..]].concat();
-    let pause = Pause::at(cluster, 6);
-    let reload = pause.start(&home, &arguments);
+    let held_request = HeldRequest::at(cluster, 6);
+    let reload = held_request.start(&home, &arguments);
     let block = "{\"index.blocks.read_only_allow_delete\":true}";
     let path = format!("/{}-filling/_settings", home.index);
     assert_eq!(cluster.ask("PUT", &path, block).0, 200);
     assert_ran(
-        &pause.end(reload),
+        &held_request.end(reload),
         1,
         &["takes no changes", "is kept to go on"],
     );
@@ -293,10 +301,10 @@ fn audit_r_l1_a_load_outlives_a_node_that_hangs() {
     let home = Home::new(&cluster, "hung");
     write_files(&home, "war");
     assert_ran(&home.run(&["engine-create"]), 0, &["created"]);
-    let pause = Pause::at(&cluster, 2);
-    let load = pause.start(&home, &[&["load"], &FILES[..]].concat());
+    let held_request = HeldRequest::at(&cluster, 2);
+    let load = held_request.start(&home, &[&["load"], &FILES[..]].concat());
     cluster.signal(1, "STOP");
-    drop((pause.go_on, pause.reached));
+    drop((held_request.go_on, held_request.reached));
     let others = cluster.ports().len() - 1;
     cluster.wait_for_count(others);
     cluster.signal(1, "CONT");
