@@ -1,6 +1,7 @@
 //! Tests of `z3950d` in front of real Solr nodes, with collections that have the fields of VuFind or Blacklight.
 
 mod alone;
+mod catalogue;
 mod changed;
 mod clients;
 mod compared;
@@ -10,7 +11,6 @@ mod lost;
 mod naive;
 pub(in crate::interop) mod served;
 mod sites;
-mod town;
 mod values;
 
 use std::fmt::Write as _;

@@ -8,8 +8,8 @@ use z3950_server::backend::{AttributeList, Backend, FacetRequest, Search};
 use z3950_tests::solr::{RecordForm, SolrNodes, SolrShape, vufind_document};
 
 use super::Filled;
+use super::catalogue::{SolrCatalogue, operand, query};
 use super::home::{Home, check};
-use super::town::{Town, operand, query};
 
 const ALL: &str = "@attr 1=1016 @attr 2=103 x";
 
@@ -119,8 +119,8 @@ async fn fields_that_are_gone_are_refused() {
     nodes.set_alias(&alias, &old);
     let mut filled = Filled::of_titles("gone", &["war"]).expect("nodes");
     filled.collection = alias.clone();
-    let town = Town::open(&filled, SolrShape::VuFind);
-    let count = async |pqf| town.search(pqf).await.map(|found| found.hits.len());
+    let catalogue = SolrCatalogue::open(&filled, SolrShape::VuFind);
+    let count = async |pqf| catalogue.search(pqf).await.map(|found| found.hits.len());
     assert_eq!(count("@attr 1=4 war").await, Ok(5));
     nodes.set_alias(&alias, &other);
     let refused = count("@attr 1=4 war").await.expect_err("no such field");
@@ -212,7 +212,7 @@ async fn fifty_deep_facets_are_counted() {
     let Some(filled) = Filled::new(shape, "facets", 150) else {
         return;
     };
-    let town = Town::open(&filled, shape);
+    let catalogue = SolrCatalogue::open(&filled, shape);
     let fields = [
         (1003, "author_facet"),
         (21, "topic_facet"),
@@ -229,9 +229,9 @@ async fn fifty_deep_facets_are_counted() {
         .map(|place| FacetRequest::new(attributes(fields[place % 5].0), place / 5 * 3, 900, true))
         .collect();
     let asked = query(ALL);
-    let mut search = Search::new(&town.names, &asked);
+    let mut search = Search::new(&catalogue.names, &asked);
     search.facets = &facets;
-    let found = town.database.search(search).await.expect("found");
+    let found = catalogue.database.search(search).await.expect("found");
     assert_eq!(found.facets.len(), 50);
     for (place, facet) in found.facets.iter().enumerate() {
         let all = counts[place % 5];

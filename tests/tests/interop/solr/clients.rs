@@ -10,7 +10,7 @@ use z3950_server::backend::{Backend, DatabaseName, Search};
 use z3950_tests::solr::SolrShape;
 
 use super::Filled;
-use super::town::Town;
+use super::catalogue::SolrCatalogue;
 
 /// A query, and the conditions of the diagnostics with VuFind's and Blacklight's indexes. `None` means that the query is answered
 /// as by the memory backend.
@@ -144,7 +144,7 @@ async fn queries_of_well_known_clients_are_answered() {
         let Some(filled) = Filled::new(shape, "clients", 400) else {
             return;
         };
-        let town = Town::open(&filled, shape);
+        let catalogue = SolrCatalogue::open(&filled, shape);
 
         let memory = MemoryBackend::builder().add_records("town", filled.records.clone());
         let memory = memory.expect("records").build();
@@ -152,7 +152,7 @@ async fn queries_of_well_known_clients_are_answered() {
         let of_cql = CQL.iter().map(|sent| (sent, of_cql(sent.0)));
         let (mut wrong, mut finding) = (Vec::new(), 0);
         for (Sent(text, of_vufind, of_blacklight), query) in of_pqf.chain(of_cql) {
-            let found = count(&town.database, &query).await;
+            let found = count(&catalogue.database, &query).await;
             let in_memory = count(&memory, &query).await;
             let refused = match shape {
                 SolrShape::VuFind => of_vufind,

@@ -4,8 +4,8 @@ use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_tests::random::Random;
 use z3950_tests::solr::SolrShape;
 
+use super::catalogue::{Outcome, SolrCatalogue};
 use super::naive::Naive;
-use super::town::{Outcome, Town};
 use super::{Filled, WORDS};
 
 /// An access point of the map, with the fields in which its words and its masked words are searched.
@@ -246,8 +246,8 @@ async fn queries_are_equal(shape: SolrShape, name: &str) {
     let Some(filled) = Filled::new(shape, name, 240) else {
         return;
     };
-    let town = Town::open(&filled, shape);
-    let missing = town.database.check().await.expect("a valid core");
+    let catalogue = SolrCatalogue::open(&filled, shape);
+    let missing = catalogue.database.check().await.expect("a valid core");
     let mut maker = Maker {
         naive: &filled.naive,
         random: Random::new("queries of Solr"),
@@ -258,7 +258,7 @@ async fn queries_are_equal(shape: SolrShape, name: &str) {
         cases.extend((0..25).map(|_| maker.proximity(access)));
     }
     cases.extend((0..60).map(|_| maker.joined(accesses(shape), 5)));
-    let (wrong, finding) = town.compare(&cases).await;
+    let (wrong, finding) = catalogue.compare(&cases).await;
     assert!(
         wrong.is_empty(),
         "{} of {}: {wrong:#?} {missing:?}",

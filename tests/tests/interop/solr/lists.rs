@@ -12,7 +12,7 @@ use z3950_tests::random::Random;
 use z3950_tests::solr::SolrShape;
 
 use super::Filled;
-use super::town::{Town, operand, query};
+use super::catalogue::{SolrCatalogue, operand, query};
 
 /// The title fields.
 const TITLES: [&str; 4] = ["title_full", "title_alt", "title_new", "title_old"];
@@ -40,8 +40,8 @@ async fn records_are_sorted_and_paged() {
     let Some(filled) = Filled::new(shape, "sorted", 150) else {
         return;
     };
-    let town = Town::open(&filled, shape);
-    let hits = town
+    let catalogue = SolrCatalogue::open(&filled, shape);
+    let hits = catalogue
         .search("@attr 1=1016 @attr 2=103 x")
         .await
         .expect("all")
@@ -59,7 +59,7 @@ async fn records_are_sorted_and_paged() {
             let is_first = missing.is_some();
             let keys = [by_index(name, is_descending, missing)];
             let inputs = [hits.clone()];
-            let sorted = town
+            let sorted = catalogue
                 .database
                 .sort(Sort::new(&inputs, &keys))
                 .await
@@ -67,7 +67,7 @@ async fn records_are_sorted_and_paged() {
             let mut found = Vec::new();
             for start in (0..150).step_by(40) {
                 let page = start..(start + 40).min(150);
-                for record in town.records(&sorted, page).await {
+                for record in catalogue.records(&sorted, page).await {
                     let id = record.control_number().expect("an identifier");
                     found.push(String::from_utf8_lossy(id).into_owned());
                 }
@@ -101,7 +101,7 @@ async fn scans_and_facets_count_the_same_as_brute_force() {
     let Some(filled) = Filled::new(shape, "counted", 150) else {
         return;
     };
-    let town = Town::open(&filled, shape);
+    let catalogue = SolrCatalogue::open(&filled, shape);
     let mut random = Random::new("scans of Solr");
     let mut wrong = Vec::new();
     for (use_value, field) in [
@@ -122,9 +122,9 @@ async fn scans_and_facets_count_the_same_as_brute_force() {
             }
             let (before, after) = (random.below(6), random.below(6) + 1);
             let asked = query(&format!("@attr 1={use_value} @attr 4=1 {{{start}}}"));
-            let mut scan = Scan::new(&town.names, asked.attribute_set, operand(&asked));
+            let mut scan = Scan::new(&catalogue.names, asked.attribute_set, operand(&asked));
             (scan.before, scan.after) = (before, after);
-            let scanned = town.database.scan(scan).await.expect("scanned");
+            let scanned = catalogue.database.scan(scan).await.expect("scanned");
             let shown = |terms: &[ScanTerm]| {
                 let terms = terms.iter().map(|term| match &term.term {
                     Term::General(octets) => (
@@ -156,10 +156,10 @@ async fn scans_and_facets_count_the_same_as_brute_force() {
     let of_field = query("@attr 1=1003 x");
     let attributes = AttributeList(operand(&of_field).attributes.clone());
     let facets = [FacetRequest::new(attributes, 0, 4, false)];
-    let mut search = Search::new(&town.names, &asked);
+    let mut search = Search::new(&catalogue.names, &asked);
     search.facets = &facets;
     (search.term_counts, search.term_counts_asked) = (true, true);
-    let found = town.database.search(search).await.expect("found");
+    let found = catalogue.database.search(search).await.expect("found");
     let ids = filled.naive.phrase(&TITLES, "war");
     assert_eq!(found.term_counts[0].records, ids.len());
     let counts = filled.naive.terms_of("author_facet", &ids);
@@ -185,13 +185,13 @@ async fn every_form_of_record_is_read() {
         let Some(filled) = Filled::new(shape, "forms", 40) else {
             return;
         };
-        let town = Town::open(&filled, shape);
-        let hits = town
+        let catalogue = SolrCatalogue::open(&filled, shape);
+        let hits = catalogue
             .search("@attr 1=1016 @attr 2=103 x")
             .await
             .expect("all")
             .hits;
-        let found = town.records(&hits, 0..40).await;
+        let found = catalogue.records(&hits, 0..40).await;
         let by_id = |records: &[MarcRecord]| {
             let records = records.iter().map(|record| {
                 let id = record.control_number().expect("an identifier").to_vec();
@@ -209,7 +209,7 @@ async fn unsupported_lists_and_sorts_are_refused() {
     let Some(filled) = Filled::new(shape, "unlisted", 10) else {
         return;
     };
-    let town = Town::open(&filled, shape);
+    let catalogue = SolrCatalogue::open(&filled, shape);
     for (pqf, condition) in [
         // Only whole values can be listed, and only for some indexes.
         ("@attr 1=4 @attr 4=2 war", Condition::STRUCTURE),
@@ -217,11 +217,15 @@ async fn unsupported_lists_and_sorts_are_refused() {
         ("@attr 1=63 @attr 4=1 war", Condition::USE),
     ] {
         let asked = query(pqf);
-        let scan = Scan::new(&town.names, asked.attribute_set, operand(&asked));
-        let refused = town.database.scan(scan).await.map_err(|why| why.condition);
+        let scan = Scan::new(&catalogue.names, asked.attribute_set, operand(&asked));
+        let refused = catalogue
+            .database
+            .scan(scan)
+            .await
+            .map_err(|why| why.condition);
         assert_eq!(refused.err(), Some(condition.0), "{pqf}");
     }
-    let hits = town.search("@attr 1=1016 @attr 2=103 x").await;
+    let hits = catalogue.search("@attr 1=1016 @attr 2=103 x").await;
     let inputs = [hits.expect("all").hits];
     let value = MissingValueAction::MissingValueData(b"m".to_vec().into());
     for (key, condition) in [
@@ -236,7 +240,11 @@ async fn unsupported_lists_and_sorts_are_refused() {
         (by_index("series", false, None), Condition::SORT_SEQUENCE),
     ] {
         let sort = Sort::new(&inputs, std::slice::from_ref(&key));
-        let refused = town.database.sort(sort).await.map_err(|why| why.condition);
+        let refused = catalogue
+            .database
+            .sort(sort)
+            .await
+            .map_err(|why| why.condition);
         assert_eq!(refused.err(), Some(condition.0), "{key:?}");
     }
 }

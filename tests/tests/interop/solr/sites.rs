@@ -6,8 +6,8 @@ use z3950_tests::program::z3950;
 use z3950_tests::random::Random;
 use z3950_tests::solr::SolrShape;
 
+use super::catalogue::{Outcome, SolrCatalogue, shipped};
 use super::home::{Home, check};
-use super::town::{Outcome, Town, shipped};
 use super::{Filled, WORDS};
 
 /// An index that a site defines has a Use value, and therefore a name in CQL.
@@ -72,8 +72,8 @@ async fn whole_titles_and_their_beginnings_are_found_in_a_field_for_them() {
     let Some(filled) = Filled::new(shape, "whole", 150) else {
         return;
     };
-    let without = Town::open(&filled, shape);
-    let town = Town::with_map(
+    let without = SolrCatalogue::open(&filled, shape);
+    let catalogue = SolrCatalogue::with_map(
         &filled,
         &with_titles(shipped(shape), "whole = [\"title_whole\"]"),
     );
@@ -127,7 +127,7 @@ async fn whole_titles_and_their_beginnings_are_found_in_a_field_for_them() {
     ] {
         cases.push((pqf.to_owned(), Err(condition.0)));
     }
-    let (wrong, finding) = town.compare(&cases).await;
+    let (wrong, finding) = catalogue.compare(&cases).await;
     assert!(wrong.is_empty(), "{wrong:#?}");
     assert!(finding > 60, "{finding}");
     let refused = [
@@ -167,8 +167,8 @@ async fn words_with_synonyms_are_found_by_the_rules_of_the_field() {
             "masks = [\"title_synonyms\"]",
             1,
         );
-    let town = Town::with_map(&filled, &map);
-    assert!(town.database.check().await.is_ok(), "{shape:?}");
+    let catalogue = SolrCatalogue::with_map(&filled, &map);
+    assert!(catalogue.database.check().await.is_ok(), "{shape:?}");
     let found = |ids: &[usize]| Ok(ids.iter().map(|id| format!("t{id}")).collect());
     let cases: Vec<(String, Outcome)> = [
         ("@attr 1=4 automobile", found(&[0, 1, 2, 4, 5])),
@@ -186,7 +186,7 @@ async fn words_with_synonyms_are_found_by_the_rules_of_the_field() {
     ]
     .map(|(pqf, expected)| (pqf.to_owned(), expected))
     .into();
-    let (wrong, _) = town.compare(&cases).await;
+    let (wrong, _) = catalogue.compare(&cases).await;
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
@@ -200,7 +200,7 @@ async fn stop_words_find_no_record() {
     ) else {
         return;
     };
-    let town = Town::open(&filled, shape);
+    let catalogue = SolrCatalogue::open(&filled, shape);
     let found = |ids: &[usize]| Ok(ids.iter().map(|id| format!("t{id}")).collect());
     let cases: Vec<(String, Outcome)> = [
         ("@attr 1=4 the", found(&[])),
@@ -221,7 +221,7 @@ async fn stop_words_find_no_record() {
     ]
     .map(|(pqf, expected)| (pqf.to_owned(), expected))
     .into();
-    let (wrong, _) = town.compare(&cases).await;
+    let (wrong, _) = catalogue.compare(&cases).await;
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 

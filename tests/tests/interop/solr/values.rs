@@ -6,7 +6,7 @@ use z3950_server::backend::{Backend, Operand, Search, Term};
 use z3950_tests::solr::SolrShape;
 
 use super::Filled;
-use super::town::{Ids, Outcome, Town, query};
+use super::catalogue::{Ids, Outcome, SolrCatalogue, query};
 
 /// The fields for titles and for all words, with their Use values.
 const TEXTS: [(i64, &[&str]); 2] = [
@@ -23,7 +23,7 @@ async fn numbers_codes_and_years_are_found() {
     let Some(filled) = Filled::new(shape, "numbers", 120) else {
         return;
     };
-    let (town, naive) = (Town::open(&filled, shape), &filled.naive);
+    let (catalogue, naive) = (SolrCatalogue::open(&filled, shape), &filled.naive);
     let equal = |field: &'static str, wanted: &str| naive.value(&[field], |value| value == wanted);
     let mut cases: Vec<(String, Outcome)> = vec![
         ("@attr 1=12 id7".to_owned(), Ok(equal("id", "id7"))),
@@ -88,7 +88,7 @@ async fn numbers_codes_and_years_are_found() {
         let found = naive.word(&["callnumber-search"], |word| word.starts_with(&folded));
         cases.push((format!("@attr 1=16 @attr 5=1 {{{number}}}"), Ok(found)));
     }
-    let (wrong, finding) = town.compare(&cases).await;
+    let (wrong, finding) = catalogue.compare(&cases).await;
     assert!(wrong.is_empty(), "{wrong:#?}");
     assert!(finding > 100, "{finding}");
 }
@@ -101,7 +101,7 @@ async fn queries_that_cannot_be_expressed_are_refused() {
     let Some(filled) = Filled::new(shape, "refused", 20) else {
         return;
     };
-    let town = Town::open(&filled, shape);
+    let catalogue = SolrCatalogue::open(&filled, shape);
     let cases = [
         ("@attr 1=63 war", Condition::USE),
         ("@attr 1=4 @attr 2=1 war", Condition::RELATION),
@@ -128,7 +128,7 @@ async fn queries_that_cannot_be_expressed_are_refused() {
     let cases: Vec<_> = { cases.iter() }
         .map(|(pqf, condition)| ((*pqf).to_owned(), Err(condition.0)))
         .collect();
-    let (wrong, _) = town.compare(&cases).await;
+    let (wrong, _) = catalogue.compare(&cases).await;
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
@@ -171,7 +171,7 @@ async fn hostile_terms_are_text() {
     let Some(filled) = Filled::new(shape, "hostile", 60) else {
         return;
     };
-    let town = Town::open(&filled, shape);
+    let catalogue = SolrCatalogue::open(&filled, shape);
     let mut wrong = Vec::new();
     for text in HOSTILE {
         for (use_value, fields) in TEXTS {
@@ -180,7 +180,10 @@ async fn hostile_terms_are_text() {
                 if let RpnStructure::Op(Operand::AttributesPlusTerm(operand)) = &mut asked.rpn {
                     operand.term = Term::General(text.as_bytes().to_vec().into());
                 }
-                let found = town.database.search(Search::new(&town.names, &asked)).await;
+                let found = catalogue
+                    .database
+                    .search(Search::new(&catalogue.names, &asked))
+                    .await;
                 let found = found.map(|found| found.hits.len());
                 let expected = match structure {
                     1 => filled.naive.phrase(fields, text),
@@ -212,7 +215,10 @@ async fn hostile_terms_are_text() {
             if let RpnStructure::Op(Operand::AttributesPlusTerm(operand)) = &mut asked.rpn {
                 operand.term = Term::General(text.as_bytes().to_vec().into());
             }
-            let found = town.database.search(Search::new(&town.names, &asked)).await;
+            let found = catalogue
+                .database
+                .search(Search::new(&catalogue.names, &asked))
+                .await;
             let is_text = match &found {
                 Ok(found) => found.hits.is_empty() || attributes == "1=4 @attr 5=1",
                 Err(why) => why.condition != Condition::DATABASE_UNAVAILABLE.0,

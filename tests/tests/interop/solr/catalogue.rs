@@ -53,12 +53,12 @@ pub(super) fn operand(query: &RpnQuery) -> &AttributesPlusTerm {
 }
 
 /// A catalogue in front of a Solr collection.
-pub(super) struct Town {
+pub(super) struct SolrCatalogue {
     pub(super) database: CatalogueDatabase,
     pub(super) names: [DatabaseName; 1],
 }
 
-impl Town {
+impl SolrCatalogue {
     pub(super) fn open(filled: &Filled, shape: SolrShape) -> Self {
         Self::with_map(filled, shipped(shape))
     }
