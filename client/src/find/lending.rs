@@ -291,14 +291,14 @@ impl HeldRecords {
         loop {
             demand.opened().await;
             let mut held = self.lock();
-            let is_released = match held.lease() {
+            let can_release = match held.lease() {
                 None => true,
                 // Others still use the session, so it cannot be promised to the waiting user yet. The last of them
                 // promises it.
                 Some(lease) if lease.has_others() => demand.is_open(),
                 Some(_) => demand.promise(),
             };
-            if is_released {
+            if can_release {
                 held.records = None;
                 return;
             }
