@@ -1,5 +1,4 @@
-//! Serves a catalogue in SQLite, which clients can search, scan and present. If a file is named on the command line,
-//! its catalogue is served until the program is stopped.
+//! Serves a catalogue in SQLite for searches, scans and Presents. With a file as argument, serves its catalogue until it is stopped.
 
 use std::error::Error;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,8 +16,7 @@ const TABLES: &str = "
     INSERT INTO books VALUES (158, 'Emma', 'Austen, Jane'), (5000000001, 'Persuasion', 'Austen, Jane'), (2600, 'War and peace', 'Tolstoy, Leo');
     INSERT INTO words (words) VALUES ('rebuild');";
 
-/// Two connections to the database: one for searches, which may take long, and one for reading single rows, which takes
-/// microseconds.
+/// Two connections to the database: one for searches, which may take long, and one for single rows, which are read in microseconds.
 struct Books {
     books: Arc<Mutex<Connection>>,
     rows: Mutex<Connection>,
