@@ -32,7 +32,7 @@ impl SavedFiles {
         None
     }
 
-    pub(super) fn read(&mut self, _: FoundFiles) -> Vec<(u16, Vec<RecordChange>)> {
+    pub(super) fn record_states(&mut self, _: FoundFiles) -> Vec<(u16, Vec<RecordChange>)> {
         Vec::new()
     }
 
