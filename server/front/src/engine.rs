@@ -52,7 +52,7 @@ mod search;
 mod sort;
 mod uses;
 
-pub use self::health::ServerCounts;
 pub use self::layout::EngineLayout;
+pub use self::link::ServerCounts;
 pub use self::options::EngineOptions;
 pub use self::uses::{IndexNameError, IndexUses, named_indexes};

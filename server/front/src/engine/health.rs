@@ -10,18 +10,6 @@ use z3950_server::lock;
 use super::answer::AskError;
 use crate::trouble::Trouble;
 
-/// A server of an engine, and its number of failed requests.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ServerCounts {
-    /// The address of the server: `HOST:PORT`.
-    pub server: String,
-    /// The number of requests that the server did not answer.
-    pub failures: u64,
-    /// Whether the server answered the last request; `true` before the first one.
-    pub is_up: bool,
-}
-
 /// The health of a database in an engine.
 #[derive(Debug, Default)]
 pub(super) struct DatabaseHealth {

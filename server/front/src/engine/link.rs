@@ -20,7 +20,18 @@ use z3950::{Routes, TlsOptions};
 
 use self::address::{ClusterAccess, ClusterAddress};
 use self::server::Server;
-use crate::engine::health::ServerCounts;
+
+/// A server of an engine, and its number of failed requests.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ServerCounts {
+    /// The address of the server: `HOST:PORT`.
+    pub server: String,
+    /// The number of requests that the server did not answer.
+    pub failures: u64,
+    /// Whether the server answered the last request; `true` before the first one.
+    pub is_up: bool,
+}
 
 /// The reason why a request has no usable answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -22,19 +22,7 @@ const KNOWN: &[(&str, &[&str])] = &[
             "query::ccl::term",
         ],
     ),
-    (
-        "server/front",
-        &["engine::answer", "engine::health", "engine::link"],
-    ),
-    (
-        "server/front",
-        &[
-            "engine::catalogue::solr::analysis",
-            "engine::catalogue::solr::leaf",
-            "engine::catalogue::solr::request",
-            "engine::catalogue::solr::response",
-        ],
-    ),
+    // Each method of a database in an engine gets what it works on, and the pages of a result set are read by these methods.
     ("server/front", &["engine::pages", "engine::search"]),
 ];
 

@@ -10,7 +10,7 @@ use super::offer::{FieldsError, FieldsFound, Offer};
 use super::plan::{Answer, AskError, Plan, TermsAnswer, TermsPlan};
 use super::solr::{self, SolrDialect};
 use super::term::Skills;
-use crate::engine::health::ServerCounts;
+use crate::engine::link::ServerCounts;
 use crate::engine::link::reading::ReadLink;
 
 /// The language of an engine, with the link to its servers.

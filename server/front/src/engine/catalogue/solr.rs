@@ -14,7 +14,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::future::try_join_all;
-use z3950_server::Diagnostic;
+use serde_json::{Map, Value};
+use z3950_asn1::bib1::diagnostics::Condition;
+use z3950_server::{Diagnostic, diagnostic};
 
 use self::analysis::{Analysis, Needs};
 use self::request::Request;
@@ -38,6 +40,10 @@ const ANSWER_OCTETS: usize = 64 * 1024;
 const MOST_ANSWER_OCTETS: usize = 64 << 20;
 /// The maximum number of requests for separate counts that are sent at once.
 const COUNTS_AT_ONCE: usize = 4;
+/// Parts of Solr's error messages for a query with too many clauses.
+const TOO_COMPLEX: [&str; 2] = ["maxClauseCount", "too many nested clauses"];
+/// Parts of Solr's error messages for a mask that is too expensive.
+const TOO_OPEN: [&str; 2] = ["input automaton is too large", "Determinizing automaton"];
 
 /// The dialect for a Solr collection or core.
 #[derive(Debug)]
@@ -132,11 +138,38 @@ impl SolrDialect {
         request: &Request,
         deadline: Duration,
         limit: usize,
-    ) -> Result<serde_json::Value, AskError> {
+    ) -> Result<Value, AskError> {
         let options = request.options(deadline, self.strict);
         let (body, limit) = (request.body(), limit.min(MOST_ANSWER_OCTETS));
         let asked = self.link.ask(Reading::SolrSelect, &options, &body, limit);
-        asked.await.map_err(response::failed)
+        asked.await.map_err(failed)
+    }
+}
+
+/// The strings in a request, each as the value of a parameter. A query names the parameter, so no parser reads the string.
+#[derive(Debug, Default)]
+struct Texts(Map<String, Value>);
+
+impl Texts {
+    /// Adds a string, and returns the name of its parameter.
+    fn add(&mut self, text: impl Into<String>) -> String {
+        let name = format!("z{}", self.0.len());
+        self.0.insert(name.clone(), Value::String(text.into()));
+        name
+    }
+}
+
+/// Returns the error for a failed request, which shows whether the query or the engine caused the failure.
+fn failed(failure: Failure) -> AskError {
+    let says = |reason: &str, words: &[&str]| words.iter().any(|words| reason.contains(words));
+    match failure {
+        Failure::Refused { reason, .. } if says(&reason, &TOO_COMPLEX) => {
+            AskError::TooComplex(reason)
+        }
+        Failure::Refused { reason, .. } if says(&reason, &TOO_OPEN) => {
+            AskError::Refused(diagnostic(Condition::TRUNCATED_TOO_SHORT, ""))
+        }
+        other => AskError::Failed(other),
     }
 }
 

@@ -9,8 +9,7 @@ use serde_json::Value;
 use z3950::transport::TlsError;
 
 use super::address::{ClusterAccess, ClusterAddress};
-use super::{Draft, Failure, JSON, Link};
-use crate::engine::health::ServerCounts;
+use super::{Draft, Failure, JSON, Link, ServerCounts};
 
 /// The media type of a form.
 pub(crate) const FORM: &str = "application/x-www-form-urlencoded";

@@ -24,8 +24,7 @@ use z3950::{Endpoint, Host, Routes, Timeouts};
 use z3950_server::lock;
 
 use super::address::{ClusterAccess, ClusterAddress};
-use super::{Draft, Failure, refused};
-use crate::engine::health::ServerCounts;
+use super::{Draft, Failure, ServerCounts, refused};
 use crate::trouble::Trouble;
 
 /// The time for which a failed server is used only after all other servers.

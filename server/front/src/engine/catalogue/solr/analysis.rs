@@ -9,8 +9,7 @@ use serde_json::Value;
 use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_server::diagnostic;
 
-use super::response::failed;
-use super::{ANSWER_OCTETS, MOST_ANSWER_OCTETS};
+use super::{ANSWER_OCTETS, MOST_ANSWER_OCTETS, failed};
 use crate::engine::catalogue::leaf::{CatalogueLeaf, Part, Placed, Spans, Wanted, Word, WordPart};
 use crate::engine::catalogue::map::Role;
 use crate::engine::catalogue::offer::Point;

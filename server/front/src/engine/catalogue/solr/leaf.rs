@@ -10,10 +10,10 @@ use z3950_server::memory::Kind;
 use z3950_server::memory::index_map::TextRange;
 use z3950_server::{Diagnostic, diagnostic};
 
+use super::Texts;
 use super::analysis::{
     Analysis, MOST_SHOWN, beginning, beginning_fields, fields_of, single_words, trimmed,
 };
-use super::request::Texts;
 use crate::engine::catalogue::leaf::{
     CatalogueLeaf, Part, Phrase, Placed, Spans, Wanted, Word, WordPart,
 };

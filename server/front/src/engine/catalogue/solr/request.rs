@@ -8,7 +8,7 @@ use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_server::{Diagnostic, diagnostic};
 
 use super::analysis::Analysis;
-use super::leaf;
+use super::{Texts, leaf};
 use crate::engine::catalogue::offer::Offer;
 use crate::engine::catalogue::plan::{Clause, FacetOf, OrderBy, Plan};
 use crate::engine::plan::{MissingValue, PageStart};
@@ -20,19 +20,6 @@ pub(super) struct Request {
     texts: Texts,
     /// The fields to return.
     fields: Vec<String>,
-}
-
-/// The strings in a request, each as the value of a parameter. A query names the parameter, so no parser reads the string.
-#[derive(Debug, Default)]
-pub(super) struct Texts(Map<String, Value>);
-
-impl Texts {
-    /// Adds a string, and returns the name of its parameter.
-    pub(super) fn add(&mut self, text: impl Into<String>) -> String {
-        let name = format!("z{}", self.0.len());
-        self.0.insert(name.clone(), Value::String(text.into()));
-        name
-    }
 }
 
 /// Parameters that switch off the functions of a site's request handler other than searching, and the replacement of `${…}` in

@@ -1,34 +1,12 @@
-//! Parses answers from Solr, and determines the diagnostics for its failures.
+//! Parses answers from Solr.
 
 use serde_json::Value;
-use z3950_asn1::bib1::diagnostics::Condition;
-use z3950_server::diagnostic;
 
 use super::request::{facet_name, term_name};
 use crate::engine::answer::FacetCounts;
 use crate::engine::catalogue::offer::Offer;
 use crate::engine::catalogue::plan::{Answer, AskError, CatalogueHit, FacetOf, Plan};
-use crate::engine::link::Failure;
 use crate::engine::records::HeldRecord;
-
-/// Parts of Solr's error messages for a query with too many clauses.
-const TOO_COMPLEX: [&str; 2] = ["maxClauseCount", "too many nested clauses"];
-/// Parts of Solr's error messages for a mask that is too expensive.
-const TOO_OPEN: [&str; 2] = ["input automaton is too large", "Determinizing automaton"];
-
-/// Returns the error for a failed request, which shows whether the query or the engine caused the failure.
-pub(super) fn failed(failure: Failure) -> AskError {
-    let says = |reason: &str, words: &[&str]| words.iter().any(|words| reason.contains(words));
-    match failure {
-        Failure::Refused { reason, .. } if says(&reason, &TOO_COMPLEX) => {
-            AskError::TooComplex(reason)
-        }
-        Failure::Refused { reason, .. } if says(&reason, &TOO_OPEN) => {
-            AskError::Refused(diagnostic(Condition::TRUNCATED_TOO_SHORT, ""))
-        }
-        other => AskError::Failed(other),
-    }
-}
 
 /// Returns the reason why records may be missing from an answer; `None` if it is complete.
 pub(super) fn missing(answer: &Value) -> Option<String> {
@@ -174,38 +152,6 @@ mod tests {
         ] {
             let answer = json!({ "responseHeader": { "partialResults": partial } });
             assert_eq!(missing(&answer).is_some(), expected, "{answer}");
-        }
-    }
-
-    #[test]
-    fn failures_of_queries_are_distinguished_from_those_of_servers() {
-        let refused = |reason: &str| {
-            failed(Failure::Refused {
-                place: "solr:8983".to_owned(),
-                status: 500,
-                kind: String::new(),
-                reason: reason.to_owned(),
-            })
-            .diagnostic()
-            .condition
-        };
-        let cases = [
-            (
-                "maxClauseCount is set to 1024",
-                Condition::RESOURCES_EXHAUSTED,
-            ),
-            (
-                "Query contains too many nested clauses; maxClauseCount is set to 1024",
-                Condition::RESOURCES_EXHAUSTED,
-            ),
-            (
-                "input automaton is too large: 1001",
-                Condition::TRUNCATED_TOO_SHORT,
-            ),
-            ("undefined field nofield", Condition::DATABASE_UNAVAILABLE),
-        ];
-        for (reason, expected) in cases {
-            assert_eq!(refused(reason), expected.0, "{reason}");
         }
     }
 }

@@ -8,8 +8,7 @@ use serde_json::Value;
 
 use super::analysis::{Analysis, form};
 use super::request::Request;
-use super::response::{self, failed};
-use super::{ANSWER_OCTETS, MOST_ANSWER_OCTETS, SolrDialect, TERM_OCTETS};
+use super::{ANSWER_OCTETS, MOST_ANSWER_OCTETS, SolrDialect, TERM_OCTETS, failed, response};
 use crate::engine::catalogue::offer::Offer;
 use crate::engine::catalogue::plan::{AskError, Clause, TermsAnswer, TermsPlan};
 use crate::engine::link::reading::{FORM, Reading};

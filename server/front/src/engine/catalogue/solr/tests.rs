@@ -8,12 +8,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Value, json};
 use z3950_asn1::apdu::DatabaseName;
+use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::oid::BIB_1;
 use z3950_asn1::query::parse_pqf;
 use z3950_server::backend::{Backend, Operand, Scan};
 
+use super::failed;
 use crate::engine::asking::{outcome, searched};
 use crate::engine::catalogue::{CatalogueDatabase, CatalogueMap, CatalogueOptions};
+use crate::engine::link::Failure;
 use crate::engine::link::fake::{FakeAnswer, FakeNode, FakeRequest};
 
 /// The number of records and of failed sources, or the condition of the diagnostic.
@@ -263,5 +266,37 @@ async fn a_field_that_is_renamed_is_missed_at_once() {
     ] {
         is_renamed.store(renamed, Ordering::Relaxed);
         assert_eq!(outcome(&database, pqf).await, expected, "{renamed} {pqf}");
+    }
+}
+
+#[test]
+fn failures_of_queries_are_distinguished_from_those_of_servers() {
+    let refused = |reason: &str| {
+        failed(Failure::Refused {
+            place: "solr:8983".to_owned(),
+            status: 500,
+            kind: String::new(),
+            reason: reason.to_owned(),
+        })
+        .diagnostic()
+        .condition
+    };
+    let cases = [
+        (
+            "maxClauseCount is set to 1024",
+            Condition::RESOURCES_EXHAUSTED,
+        ),
+        (
+            "Query contains too many nested clauses; maxClauseCount is set to 1024",
+            Condition::RESOURCES_EXHAUSTED,
+        ),
+        (
+            "input automaton is too large: 1001",
+            Condition::TRUNCATED_TOO_SHORT,
+        ),
+        ("undefined field nofield", Condition::DATABASE_UNAVAILABLE),
+    ];
+    for (reason, expected) in cases {
+        assert_eq!(refused(reason), expected.0, "{reason}");
     }
 }
