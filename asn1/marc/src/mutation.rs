@@ -2,6 +2,8 @@
 //! was read must be kept. The mutations are seeded, so that a failure can be repeated; `Z3950_MUTATIONS=N` multiplies
 //! their number.
 
+use std::thread;
+
 use bytes::Bytes;
 
 use super::charset::{Options, to_utf8};
@@ -12,18 +14,27 @@ use super::{
 use crate::random::{Random, rounds};
 
 const MUTATIONS: usize = 100_000;
+/// The seeds of the random numbers, one for each thread.
+const SEEDS: [u64; 2] = [0x5A39_5020_2709_1968, 0x5A39_5020_2709_8619];
 
+/// Damages the records in several threads, because one thread would take longer than all other tests of this crate.
 #[test]
 fn no_mutated_record_panics() {
-    let mut random = Random(0x5A39_5020_2709_1968);
-    let originals = originals();
-    for _ in 0..rounds(MUTATIONS) {
-        let mut octets = random.pick(&originals).to_vec();
-        for _ in 0..=random.below(6) {
-            mutate(&mut random, &mut octets);
+    let originals = &originals();
+    thread::scope(|scope| {
+        for seed in SEEDS {
+            scope.spawn(move || {
+                let mut random = Random(seed);
+                for _ in 0..rounds(MUTATIONS) / SEEDS.len() {
+                    let mut octets = random.pick(originals).to_vec();
+                    for _ in 0..=random.below(6) {
+                        mutate(&mut random, &mut octets);
+                    }
+                    survives(Bytes::from(octets));
+                }
+            });
         }
-        survives(Bytes::from(octets));
-    }
+    });
 }
 
 /// Reads the octets as a record, writes it in every form, and checks that all data that the form can hold comes back.

@@ -2,6 +2,7 @@
 //! after requests and answers no longer match. The damage is the same in every run. `Z3950_MUTATIONS` multiplies the
 //! number of conversations.
 
+use std::thread;
 use std::time::Duration;
 
 use z3950_asn1::apdu::*;
@@ -13,6 +14,8 @@ use crate::testing::*;
 
 /// The number of damaged conversations for each unit of `Z3950_MUTATIONS`.
 const CONVERSATIONS: usize = 20_000;
+/// The seeds of the random numbers, one for each thread.
+const SEEDS: [u64; 2] = [0x7a33_3935_3075_726c, 0x7a33_3935_3072_6c75];
 
 /// The random number generator xorshift64*.
 struct Random(u64);
@@ -59,25 +62,38 @@ impl Random {
     }
 }
 
-#[tokio::test(start_paused = true)]
-async fn damaged_answers_end_in_an_answer_or_an_error() {
+/// Tests the conversations in several threads, because one thread would take longer than all other tests of this crate.
+#[test]
+fn damaged_answers_end_in_an_answer_or_an_error() {
     let times = std::env::var("Z3950_MUTATIONS")
         .ok()
         .and_then(|times| times.parse().ok())
         .unwrap_or(1);
-    let mut random = Random(0x7a33_3935_3075_726c);
-    let mut survived = 0_usize;
-    for _ in 0..CONVERSATIONS * times {
-        let script = damaged_script(&mut random);
-        let conversation = tokio::time::timeout(Duration::from_secs(600), converse(script));
-        survived += usize::from(conversation.await.expect("an end within the time limits"));
-    }
+    let conversations = CONVERSATIONS * times / SEEDS.len();
+    let survived: usize = thread::scope(|scope| {
+        let threads = SEEDS.map(|seed| scope.spawn(move || survivors(seed, conversations)));
+        let survived = threads.map(|thread| thread.join().expect("no panic"));
+        survived.into_iter().sum()
+    });
     // If all sessions or almost none survive, the damage is too small or too great to test anything.
-    let all = CONVERSATIONS * times;
+    let all = conversations * SEEDS.len();
     assert!(
         survived > all / 100 && survived < all,
         "{survived} of {all}"
     );
+}
+
+/// Returns the number of conversations in which the session survives.
+#[tokio::main(flavor = "current_thread", start_paused = true)]
+async fn survivors(seed: u64, conversations: usize) -> usize {
+    let mut random = Random(seed);
+    let mut survived = 0;
+    for _ in 0..conversations {
+        let script = damaged_script(&mut random);
+        let conversation = tokio::time::timeout(Duration::from_secs(600), converse(script));
+        survived += usize::from(conversation.await.expect("an end within the time limits"));
+    }
+    survived
 }
 
 fn damaged_script(random: &mut Random) -> Script {
