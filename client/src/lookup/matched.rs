@@ -102,10 +102,15 @@ pub(crate) fn has_docid(record: &External, docid: &[u8]) -> bool {
         let octets = RetrievedRecord::octets_of(record);
         return docid.is_empty() || octets.windows(docid.len()).any(|part| part == docid);
     };
+    contains(&marc, docid)
+}
+
+/// Returns whether the whole text of a control field or subfield is `wanted`, apart from spaces around it.
+fn contains(marc: &MarcRecord, wanted: &[u8]) -> bool {
     marc.fields.iter().any(|field| {
         let subfields = field.subfields().map(|subfield| subfield.data);
         let mut texts = field.value().into_iter().chain(subfields);
-        texts.any(|text| text.trim_ascii() == docid)
+        texts.any(|text| text.trim_ascii() == wanted)
     })
 }
 
@@ -125,7 +130,7 @@ pub fn holds(identifier: &Identifier, record: &External) -> Option<bool> {
     match identifier.kind {
         Kind::Docid => None,
         // Some catalogues store their control number in a field other than 001, so any field may contain it.
-        Kind::Local => Some(has_docid(record, identifier.text.as_bytes())),
+        Kind::Local => Some(contains(&marc, identifier.text.as_bytes().trim_ascii())),
         _ => Some(
             matched_in(
                 identifier,

@@ -144,8 +144,7 @@ impl LookupAnswers {
             let is_one_of_several = sought.is_several() && ask.record.is_none();
             let hit = found_by.filter(|_| is_one_of_several);
             let hit = hit.map(|subject| format!("found by {subject}"));
-            let kept = finds.iter().any(FoundAt::has_marc);
-            let kept = self.kept(ask, kept);
+            let kept = self.kept(ask, &finds);
             let remarks = hit.into_iter().chain(doubt).chain(kept);
             let remarks: Vec<String> = remarks.chain(failed).chain(sources).collect();
             let answer = self.show_found(finds, best, recipient).await;
@@ -162,9 +161,10 @@ impl LookupAnswers {
     }
 
     /// Returns the note on the fields that are copied from the input record to the records found for it.
-    fn kept(&self, ask: &Ask, has_marc: bool) -> Option<String> {
+    fn kept(&self, ask: &Ask, finds: &[FoundAt<'_>]) -> Option<String> {
         let (tags, record) = (self.keep.as_ref()?, ask.record.as_deref()?);
         let words = LocalFields::of(record, tags).in_words();
+        let has_marc = finds.iter().any(FoundAt::has_marc);
         Some(match (has_marc, words.as_str()) {
             (false, _) => "the record is not MARC, so it keeps no field of the input".to_owned(),
             (true, "") => "the input has no field to keep".to_owned(),

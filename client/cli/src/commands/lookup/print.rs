@@ -192,7 +192,9 @@ impl LookupAnswers {
             ResultRecord::Diagnostic { .. } => None,
         };
         let lacks = match slot {
-            ResultRecord::Record { external, .. } => subject.is_lacking(external),
+            ResultRecord::Record { external, .. } => {
+                field.is_none() && subject.is_lacking(external)
+            }
             ResultRecord::Diagnostic { .. } => false,
         };
         let answer = if lacks {
