@@ -22,7 +22,8 @@ const KNOWN: &[(&str, &[&str])] = &[
             "query::ccl::term",
         ],
     ),
-    // Each method of a database in an engine gets what it works on, and the pages of a result set are read by these methods.
+    // The trait for databases in an engine has a method that is given the pages of a result set, and the pages are read by
+    // other methods of the trait.
     ("server/front", &["engine::pages", "engine::search"]),
 ];
 
