@@ -7,7 +7,7 @@ pub(crate) mod manual;
 use std::ffi::OsString;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{ArgMatches, Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{Args, ColorChoice, CommandFactory, Parser, Subcommand};
 use z3950::profile::Profiles;
 use z3950::target::{Target, redacted};
 use z3950::url::{GopherUrl, Kind, classify};
@@ -16,6 +16,7 @@ use z3950_help::{CompletionArguments, ManualArguments, width};
 use self::manual::PROGRAM;
 use crate::commands::convert::Convert;
 use crate::commands::decode::Decode;
+use crate::commands::deferred::Deferred;
 use crate::commands::get::Get;
 use crate::commands::lookup::Lookup;
 use crate::commands::probe::Probe;
@@ -78,37 +79,37 @@ pub(crate) enum Command {
     /// A retrieval URL and a session URL are carried out at a server that this command starts on a free port, with a small
     /// catalogue of books. Both conversations are shown as they were recorded: side by side if the terminal has 80 columns.
     /// On a terminal, the session stays open and commands are read; whatever they open, the built-in server answers.
-    Try(Try),
+    Try(Deferred<Try>),
     /// Retrieve the records that z39.50r URLs name.
-    Get(Box<Get>),
+    Get(Deferred<Get>),
     /// Open a session and read commands from the terminal or a pipe.
     ///
     /// At the prompt, `help` lists the commands. Lines entered at a terminal are kept in ~/.z3950_history; set the
     /// environment variable Z3950_HISTORY to another file, or to nothing to keep no history.
-    Open(Box<Open>),
+    Open(Deferred<Open>),
     /// Search one or more targets and show the records found.
-    Search(Box<Search>),
+    Search(Deferred<Search>),
     /// List the terms of an index around a given term.
-    Scan(Box<AtTarget<scan::Arguments>>),
+    Scan(Deferred<AtTarget<scan::Arguments>>),
     /// Find records by ISBN, ISSN, LCCN, OCLC number, control number or docid.
-    Lookup(Box<Lookup>),
+    Lookup(Deferred<Lookup>),
     /// Insert, replace or delete records in a database.
-    Update(Box<AtTarget<update::Arguments>>),
+    Update(Deferred<AtTarget<update::Arguments>>),
     /// Order a document found by a search or described in a request file.
-    Order(Box<AtTarget<order::Arguments>>),
+    Order(Deferred<AtTarget<order::Arguments>>),
     /// Show what a server says about its databases, by Explain or SRU.
-    Explain(Box<AtTarget<explain::Arguments>>),
+    Explain(Deferred<AtTarget<explain::Arguments>>),
     /// Test what a server supports, one feature at a time.
-    Probe(Box<Probe>),
+    Probe(Deferred<Probe>),
     /// Manage target profiles: list, show, add, remove and check them.
     #[command(subcommand)]
     Targets(Targets),
     /// Show what a URL would send to the server, without connecting.
-    Plan(Box<plan::Arguments>),
+    Plan(Deferred<plan::Arguments>),
     /// Decode captured APDUs and list their contents.
-    Decode(Decode),
+    Decode(Deferred<Decode>),
     /// Convert record files to other formats, or check them.
-    Convert(Box<Convert>),
+    Convert(Deferred<Convert>),
     /// Parse, build, compare and check URLs.
     #[command(subcommand)]
     Url(Url),
@@ -116,7 +117,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Query(QueryCommand),
     /// Make this program the desktop's handler for z39.50s and z39.50r links.
-    Register(register::Arguments),
+    Register(Deferred<register::Arguments>),
     /// Undo what `register` did.
     Unregister,
     /// Print a shell completion script.
@@ -138,69 +139,19 @@ impl Cli {
         leading::rename(&mut arguments);
         leading::settle(&mut arguments);
         fallback::complete(&mut arguments);
-        match Self::read_alone(&arguments) {
-            Some(cli) => Ok(cli),
-            None => Self::read_whole(&arguments),
-        }
-    }
-
-    /// Parses the arguments with the definition of all commands.
-    fn read_whole(arguments: &[OsString]) -> Result<Self, clap::Error> {
-        Self::try_parse_from(arguments).map_err(|error| {
+        Self::try_parse_from(&arguments).map_err(|error| {
             let answer = match error.kind() {
-                ErrorKind::DisplayHelp => PROGRAM.answer(arguments, false, width()),
+                ErrorKind::DisplayHelp => PROGRAM.answer(&arguments, false, width()),
                 ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-                    PROGRAM.answer(arguments, true, width())
+                    PROGRAM.answer(&arguments, true, width())
                 }
-                ErrorKind::InvalidSubcommand => no_command(&error, arguments),
+                ErrorKind::InvalidSubcommand => no_command(&error, &arguments),
                 _ => None,
             };
             answer.unwrap_or(error)
         })
     }
-
-    /// Parses the arguments with the definition of only one command, because building the definitions of all commands
-    /// takes longer than a lookup. Returns `None` for other commands, errors and requests for help.
-    fn read_alone(arguments: &[OsString]) -> Option<Self> {
-        let [_, name, arguments @ ..] = arguments else {
-            return None;
-        };
-        let (_, augment, command) = ALONE.iter().find(|(known, ..)| name == known)?;
-        let mut matches = Messages::augment_args(augment(clap::Command::new("z3950")))
-            .no_binary_name(true)
-            .disable_help_flag(true)
-            .try_get_matches_from(arguments)
-            .ok()?;
-        Some(Self {
-            messages: Messages::from_arg_matches_mut(&mut matches).ok()?,
-            command: command(&mut matches).ok()?,
-        })
-    }
 }
-
-/// The name of a command, a function that adds its options to a definition, and a function that creates the command
-/// from parsed arguments.
-type Definition = (
-    &'static str,
-    fn(clap::Command) -> clap::Command,
-    fn(&mut ArgMatches) -> Result<Command, clap::Error>,
-);
-
-/// The commands that scripts may run thousands of times, and that therefore have to start fast.
-const ALONE: [Definition; 4] = [
-    ("get", Get::augment_args, |given| {
-        Get::from_arg_matches_mut(given).map(|get| Command::Get(Box::new(get)))
-    }),
-    ("lookup", Lookup::augment_args, |given| {
-        Lookup::from_arg_matches_mut(given).map(|lookup| Command::Lookup(Box::new(lookup)))
-    }),
-    ("search", Search::augment_args, |given| {
-        Search::from_arg_matches_mut(given).map(|search| Command::Search(Box::new(search)))
-    }),
-    ("scan", <AtTarget<scan::Arguments>>::augment_args, |given| {
-        AtTarget::from_arg_matches_mut(given).map(|scan| Command::Scan(Box::new(scan)))
-    }),
-];
 
 /// Returns the error for a word that is in the place of a command, but is a target or a misspelt command.
 fn no_command(error: &clap::Error, arguments: &[OsString]) -> Option<clap::Error> {
@@ -324,35 +275,6 @@ mod tests {
         }
         assert!(read("http://h/").is_err());
         assert!(read("get").is_err());
-    }
-
-    #[test]
-    fn a_command_parses_the_same_alone_and_among_all() {
-        for line in [
-            "z39.50r://h/d?x",
-            "--demo get --timeout 5 z39.50r://h/d?x --format raw -vv",
-            "lookup lib.example isbn:0141439513 --targets t.toml",
-            "search lib.example get --count 3 --sort title:desc",
-            "scan lib.example war --lang ccl",
-            "--user get search lib.example war",
-        ] {
-            let cli = read(line).expect(line);
-            let mut arguments = vec!["z3950"];
-            if !line.contains(' ') {
-                arguments.push("get");
-            }
-            arguments.extend(line.split_whitespace());
-            let mut arguments = arguments.into_iter().map(OsString::from).collect();
-            leading::settle(&mut arguments);
-            let whole = Cli::try_parse_from(arguments).expect(line);
-            assert_eq!(format!("{cli:?}"), format!("{whole:?}"), "{line}");
-        }
-        for (name, augment, _) in ALONE {
-            let alone = augment(clap::Command::new(name));
-            let whole = Cli::command();
-            let whole = whole.find_subcommand(name).expect(name);
-            assert!(alone.get_arguments().eq(whole.get_arguments()), "{name}");
-        }
     }
 
     #[test]

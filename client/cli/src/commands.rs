@@ -4,6 +4,7 @@ pub(crate) mod complete;
 pub(crate) mod connection;
 pub(crate) mod convert;
 pub(crate) mod decode;
+pub(crate) mod deferred;
 pub(crate) mod explain;
 pub(crate) mod facets;
 pub(crate) mod fallback;

@@ -17,7 +17,7 @@ mod page;
 mod roff;
 mod text;
 
-use clap::Command;
+use clap::{Arg, Command};
 
 pub use clap_complete::Shell;
 pub use clap_complete::engine::{ArgValueCandidates, ArgValueCompleter, CompletionCandidate};
@@ -133,6 +133,16 @@ impl CommandGroup {
                 Self::Argument(id) => has_argument(command, id),
             }
     }
+}
+
+/// Returns a command's own arguments, followed by those that all commands have. Clap's order depends on when the
+/// command was defined.
+fn ordered_arguments(command: &Command) -> Vec<&Arg> {
+    let mut arguments: Vec<&Arg> = command.get_arguments().collect();
+    arguments.sort_by_key(|argument| {
+        argument.is_global_set() || ["help", "version"].contains(&argument.get_id().as_str())
+    });
+    arguments
 }
 
 fn has_argument(command: &Command, id: &str) -> bool {

@@ -10,7 +10,7 @@ use clap::{Arg, Args, Command};
 use crate::page::{explained, values};
 use crate::roff::{Inline, Roff};
 use crate::text::{sentence, stopped};
-use crate::{Entry, Program, Topic, sections};
+use crate::{Entry, Program, Topic, ordered_arguments, sections};
 
 /// The date printed on the pages. It is updated for each release.
 const DATE: &str = "2026-11-29";
@@ -260,8 +260,8 @@ impl Program {
         is_wanted: &dyn Fn(&Arg) -> bool,
         page: &mut Roff,
     ) {
-        let all = command.get_arguments();
-        let all: Vec<&Arg> = all
+        let all: Vec<&Arg> = ordered_arguments(command)
+            .into_iter()
             .filter(|arg| !arg.is_hide_set() && is_wanted(arg))
             .collect();
         let mut headings = vec![None];

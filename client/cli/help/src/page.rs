@@ -9,7 +9,7 @@ use clap::builder::{PossibleValue, StyledStr};
 use clap::{Arg, Command};
 
 use crate::text::{self, beginning, sentence, wrapped};
-use crate::{Program, sections};
+use crate::{Program, ordered_arguments, sections};
 
 /// The maximum width of help in columns, which is also used if the width of the terminal is unknown.
 pub const WIDTH: usize = 100;
@@ -104,7 +104,9 @@ impl Program {
             positionals.for_each(|arg| page.argument(arg, &arg.to_string(), &arg.to_string()));
         }
         page.commands(command, &[]);
-        let options = command.get_arguments().filter(|arg| !arg.is_positional());
+        let options = ordered_arguments(command)
+            .into_iter()
+            .filter(|arg| !arg.is_positional());
         let options: Vec<&Arg> = options.filter(shown).collect();
         let mut headings = vec![OPTIONS];
         for option in &options {
@@ -142,7 +144,10 @@ impl Program {
             head.paragraphs(&about.to_string());
         }
         let _ = writeln!(head.text, "\n{usage}");
-        let usual: Vec<&Arg> = command.get_arguments().filter(is_usual).collect();
+        let usual: Vec<&Arg> = ordered_arguments(command)
+            .into_iter()
+            .filter(is_usual)
+            .collect();
         let longest = usual
             .iter()
             .map(|option| option.to_string().chars().count());

@@ -19,6 +19,7 @@ use z3950_files::input;
 use self::indexes::IndexList;
 pub(crate) use self::indexes::index_lines;
 use crate::answer::Envelope;
+use crate::commands::deferred::Deferred;
 use crate::commands::options::choices;
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
@@ -27,17 +28,17 @@ use crate::console::output::{Failure, Output};
 #[derive(Debug, Subcommand)]
 pub(crate) enum QueryCommand {
     /// Show a query as a tree, with its attributes by name.
-    Parse(QueryText),
+    Parse(Deferred<QueryText>),
     /// Translate a query into PQF, the prefix query format.
-    ToPqf(QueryText),
+    ToPqf(Deferred<QueryText>),
     /// Translate a query into CQL, the Contextual Query Language.
-    ToCql(QueryText),
+    ToCql(Deferred<QueryText>),
     /// Translate a query into CCL, the Common Command Language (ISO 8777).
-    ToCcl(QueryText),
+    ToCcl(Deferred<QueryText>),
     /// Describe a query in a sentence, and show it as a tree.
-    Explain(QueryText),
+    Explain(Deferred<QueryText>),
     /// List the index names, with their Bib-1 Use values and an example of each.
-    Indexes(IndexList),
+    Indexes(Deferred<IndexList>),
 }
 
 #[derive(Debug, Args)]

@@ -22,6 +22,7 @@ use self::show::lines;
 use crate::answer::Envelope;
 use crate::commands::complete;
 use crate::commands::connection::{self, ConnectionOptions, TargetsFile};
+use crate::commands::deferred::Deferred;
 use crate::commands::target::{TARGET, did_you_mean};
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
@@ -31,17 +32,17 @@ use crate::render::syntax;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Targets {
     /// List profiles and their servers.
-    List(List),
+    List(Deferred<List>),
     /// Show the profiles of targets.
-    Show(EachTarget<TargetsFile>),
+    Show(Deferred<EachTarget<TargetsFile>>),
     /// Add a profile to your targets file. Credentials can be given too; for the password, only its source is stored.
-    Add(Box<Add>),
+    Add(Deferred<Add>),
     /// Remove profiles from your targets file. Its comments and the other profiles stay as they are.
-    Remove(Remove),
+    Remove(Deferred<Remove>),
     /// Check that each target can be searched: opens a session and searches for a title that no record has.
-    Check(Box<EachTarget<ConnectionOptions>>),
+    Check(Deferred<EachTarget<ConnectionOptions>>),
     /// Print the path of your targets file.
-    Path(TargetsFile),
+    Path(Deferred<TargetsFile>),
 }
 
 #[derive(Debug, Args)]

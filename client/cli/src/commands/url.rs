@@ -18,6 +18,7 @@ use z3950_asn1::oid::Oid;
 use crate::answer::Envelope;
 use crate::commands::complete;
 use crate::commands::connection::mode;
+use crate::commands::deferred::Deferred;
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
 use crate::render::{named, syntax};
@@ -27,21 +28,21 @@ use crate::threaded;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Url {
     /// Show the parts of a URL.
-    Parse(Texts),
+    Parse(Deferred<Texts>),
     /// Print the canonical form of URLs, by which they are compared.
-    Canon(Canon),
+    Canon(Deferred<Canon>),
     /// Compare two URLs by their canonical forms.
-    Compare(compare::Arguments),
+    Compare(Deferred<compare::Arguments>),
     /// Build a Z39.50 URL from its parts, escaping where needed.
-    Build(Box<Build>),
+    Build(Deferred<Build>),
     /// Resolve a relative URL such as ../b against a base URL.
-    Resolve(resolve::Arguments),
+    Resolve(Deferred<resolve::Arguments>),
     /// Check that URLs are well formed, and optionally that they lead somewhere.
-    Check(Box<check::Arguments>),
+    Check(Deferred<check::Arguments>),
     /// Extract the URLs from text, MARC records or an HTML page.
-    Extract(extract::Arguments),
+    Extract(Deferred<extract::Arguments>),
     /// Wrap URLs in <URL: and >, in lines short enough for e-mail.
-    Wrap(Wrap),
+    Wrap(Deferred<Wrap>),
 }
 
 #[derive(Debug, Args)]
@@ -152,7 +153,8 @@ pub(crate) struct Build {
 pub(crate) fn run(command: &Url, output: &mut Output) -> Result<Exit, Failure> {
     match command {
         Url::Parse(texts) => each(&texts.urls, &texts.reading, &PARTS, output, parse),
-        Url::Canon(Canon { texts, showing }) => {
+        Url::Canon(arguments) => {
+            let Canon { texts, showing } = &**arguments;
             let show = |locator: &Locator, json, output: &Output| {
                 let text = if showing.redact {
                     locator.canonical()

@@ -123,7 +123,8 @@ fn help(text: Option<&clap::builder::StyledStr>) -> String {
 
 /// Returns the definition of a command's argument.
 fn argument(command: &str, id: &str) -> Arg {
-    let program = Cli::command();
+    let mut program = Cli::command();
+    program.build();
     let command = program.find_subcommand(command);
     let mut arguments = command.into_iter().flat_map(clap::Command::get_arguments);
     let known = arguments.find(|argument| argument.get_id() == id);
