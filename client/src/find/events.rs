@@ -219,14 +219,17 @@ impl Search {
 /// target before the broader searches, which may find a record without the identifier, are made at any of them.
 async fn in_turn(at_targets: Vec<AtTarget<'_>>, wanted: &Wanted) -> Vec<TargetOutcome> {
     let is_broadened = wanted.fallback.attributes && wanted.is_lookup();
-    let mut exact = wanted.clone();
-    exact.fallback.attributes = false;
     let has_rounds = is_broadened && at_targets.len() > 1;
+    let exact = has_rounds.then(|| {
+        let mut exact = wanted.clone();
+        exact.fallback.attributes = false;
+        exact
+    });
     let mut outcomes = Vec::new();
     for at_target in &at_targets {
-        let outcome = if has_rounds {
+        let outcome = if let Some(exact) = &exact {
             let exact = AtTarget {
-                wanted: &exact,
+                wanted: exact,
                 round: Round::Exact,
                 ..*at_target
             };

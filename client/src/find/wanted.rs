@@ -278,29 +278,31 @@ impl SearchTarget {
 
     /// Returns the searches for a lookup at this target in a round: those for each identifier, or those for a publication.
     fn attempts(&self, wanted: &Wanted, round: Round) -> Result<Vec<Vec<Attempt>>, Error> {
-        let lookups: Vec<[Vec<Attempt>; 2]> = match &wanted.subject {
-            Subject::Identifiers(identifiers) => {
-                let each = identifiers.iter();
-                each.map(|one| [self.exact(one), broader(one)]).collect()
-            }
-            Subject::Publication(publication) => {
-                vec![[searches(publication), broader_searches(publication)]]
-            }
-            Subject::Query(_) | Subject::Cql(_) => Vec::new(),
-        };
-        let lookups = lookups.into_iter().map(|[exact, broader]| {
+        let is_broad = wanted.fallback.attributes && round != Round::Exact;
+        let lookup = |exact: Vec<Attempt>, broader: &dyn Fn() -> Vec<Attempt>| {
             let mut found = Vec::new();
             self.add(exact, &mut found)?;
             let count = found.len();
-            if wanted.fallback.attributes && round != Round::Exact {
-                self.add(broader, &mut found)?;
+            if is_broad {
+                self.add(broader(), &mut found)?;
             }
             if let Round::Broader { .. } = round {
                 found.drain(..count);
             }
             Ok(found)
-        });
-        lookups.collect()
+        };
+        match &wanted.subject {
+            Subject::Identifiers(identifiers) => {
+                let each = identifiers.iter();
+                each.map(|one| lookup(self.exact(one), &|| broader(one)))
+                    .collect()
+            }
+            Subject::Publication(publication) => {
+                let broader = || broader_searches(publication);
+                Ok(vec![lookup(searches(publication), &broader)?])
+            }
+            Subject::Query(_) | Subject::Cql(_) => Ok(Vec::new()),
+        }
     }
 
     /// Returns the searches for an identifier as given.

@@ -17,7 +17,7 @@ mod page;
 mod roff;
 mod text;
 
-use clap::{Arg, Command};
+use clap::{Arg, ArgAction, Command};
 
 pub use clap_complete::Shell;
 pub use clap_complete::engine::{ArgValueCandidates, ArgValueCompleter, CompletionCandidate};
@@ -140,7 +140,8 @@ impl CommandGroup {
 fn ordered_arguments(command: &Command) -> Vec<&Arg> {
     let mut arguments: Vec<&Arg> = command.get_arguments().collect();
     arguments.sort_by_key(|argument| {
-        argument.is_global_set() || ["help", "version"].contains(&argument.get_id().as_str())
+        let is_claps = matches!(argument.get_action(), ArgAction::Help | ArgAction::Version);
+        argument.is_global_set() || is_claps
     });
     arguments
 }

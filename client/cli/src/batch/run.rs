@@ -3,6 +3,8 @@
 
 mod state;
 
+use std::task::{Poll, ready};
+
 use futures_util::{Stream, stream};
 use tokio::sync::mpsc;
 
@@ -18,7 +20,7 @@ use crate::console::interrupt::Interrupt;
 use crate::console::output::{Failure, Output};
 use crate::render::shown;
 
-/// The number of inputs that are read ahead, before a job needs them.
+/// The number of inputs that are read ahead, before a job needs them. As many more may be waiting for a job.
 const READ_AHEAD: usize = 64;
 
 /// Processes all inputs: as a batch if the options require one, and otherwise only the inputs from the command line.
@@ -68,7 +70,8 @@ pub(crate) async fn run_all(
 }
 
 /// Returns the `Ask`s as a stream. Inputs are read in another thread, because reading standard input may block
-/// indefinitely.
+/// indefinitely. That thread is woken once for up to [`READ_AHEAD`] inputs, because waking it takes a good part of the
+/// time of a lookup.
 fn feed(
     asks: impl Iterator<Item = Result<Ask, Failure>> + Send + 'static,
 ) -> impl Stream<Item = Result<Ask, Failure>> + Unpin {
@@ -80,5 +83,13 @@ fn feed(
             }
         }
     });
-    stream::poll_fn(move |context| receiver.poll_recv(context))
+    let mut received = Vec::new().into_iter();
+    stream::poll_fn(move |context| {
+        if received.len() == 0 {
+            let mut asks = Vec::with_capacity(READ_AHEAD);
+            ready!(receiver.poll_recv_many(context, &mut asks, READ_AHEAD));
+            received = asks.into_iter();
+        }
+        Poll::Ready(received.next())
+    })
 }

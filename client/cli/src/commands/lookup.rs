@@ -194,7 +194,7 @@ pub(crate) async fn run(arguments: &Lookup, output: &mut Output) -> Result<Exit,
     answers.keep.clone_from(&arguments.keep);
     answers.input_settings.by_title = arguments.by_title;
     answers.is_written = batch.file().is_some();
-    answers.is_terse = output.is_terminal() && !shows_steps();
+    answers.is_terse = (output.is_terminal() || batch.is_wanted()) && !shows_steps();
     let mut job = job(identifiers, answers, style);
     let usual = if arguments.all_targets {
         job.targets.len()

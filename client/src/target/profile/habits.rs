@@ -72,7 +72,8 @@ fn read(text: &str) -> Result<AttributeElement, HabitError> {
     })
 }
 
-fn written(attribute: &AttributeElement) -> String {
+/// Returns an attribute in the notation of PQF, without `@attr`.
+pub(crate) fn in_pqf(attribute: &AttributeElement) -> String {
     let set = match attribute.attribute_set {
         Some(set) => match attribute_set_name(&set) {
             Some(name) => format!("{name} "),
@@ -136,7 +137,7 @@ impl Attributes {
 
     /// Returns the attributes as strings, each in the notation of PQF.
     pub fn to_strings(&self) -> Vec<String> {
-        self.0.iter().map(written).collect()
+        self.0.iter().map(in_pqf).collect()
     }
 
     /// Adds each of these attributes to every operand that has no attribute of the same type.

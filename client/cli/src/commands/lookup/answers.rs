@@ -29,7 +29,7 @@ pub(super) struct LookupAnswers {
     /// Whether records are written to a file, in which case the user does not see how many there are.
     pub(super) is_written: bool,
     /// Whether to leave out notes on records that were found as expected. On a terminal, the records themselves are
-    /// sufficient; `-v` shows the notes.
+    /// sufficient, and a batch shows no notes; `-v` shows them.
     pub(super) is_terse: bool,
     pub(super) writing: Writing,
     /// The tags of the fields that are copied from the input record to the records found for it.
