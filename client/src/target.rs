@@ -295,6 +295,9 @@ pub(crate) fn malformed(text: &str, error: UrlError) -> TargetError {
 /// scheme, to an `@` after a colon. This text is kept only if the `@` follows a `?`, which begins a docid, and the text
 /// before it is a complete URL.
 pub fn redacted(text: &str) -> String {
+    if !text.contains('@') {
+        return text.to_owned();
+    }
     if let Some((proxy, target)) = text
         .strip_prefix("connect:")
         .and_then(|rest| rest.split_once(','))

@@ -1,29 +1,39 @@
 //! The queue of events from a search to their reader. Adding an event never waits, because a search that waited would still occupy its
 //! session. Before more records are fetched, the search waits until the reader has taken all events and requests another one.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 
-use tokio::sync::{Mutex, mpsc, watch};
+use tokio::sync::{Mutex, Notify, mpsc};
 
 use super::event::Event;
 
 /// Creates a queue of events.
 pub(super) fn queue() -> (EventSender, EventReceiver) {
     let (sender, queue) = mpsc::unbounded_channel();
-    let (requested, requests) = watch::channel(0);
+    let requests = Arc::new(Requests::default());
     let sender = EventSender {
         queue: sender,
         sent: AtomicU64::new(0),
-        requests,
+        requests: Arc::clone(&requests),
         turn: Mutex::new(()),
     };
     let receiver = EventReceiver {
         queue,
         taken: 0,
-        requested,
+        requests,
     };
     (sender, receiver)
+}
+
+/// The reader's requests for events.
+#[derive(Default)]
+struct Requests {
+    /// The number of events that the reader had taken when it last requested another one.
+    taken: AtomicU64,
+    /// Wakes the search when `taken` changes and when the events are no longer read.
+    changed: Notify,
 }
 
 /// The end of the queue at which a search adds events.
@@ -31,8 +41,7 @@ pub(super) struct EventSender {
     /// The queue. The events are boxed, because a channel allocates memory for many events when it is created.
     queue: mpsc::UnboundedSender<Box<Event>>,
     sent: AtomicU64,
-    /// The number of events that the reader had taken when it last requested another one.
-    requests: watch::Receiver<u64>,
+    requests: Arc<Requests>,
     /// The lock held while waiting for the reader, so that searches at several targets take turns.
     turn: Mutex<()>,
 }
@@ -45,13 +54,14 @@ impl EventSender {
         let _ = self.queue.send(Box::new(event));
     }
 
-    /// Waits until the reader has taken all events and requests another one.
+    /// Waits until the reader has taken all events and requests another one, or until the events are no longer read.
     pub(super) async fn requested(&self) {
         let _turn = self.turn.lock().await;
-        let mut requests = self.requests.clone();
-        let is_next = |taken: &u64| *taken == self.sent.load(Ordering::Relaxed);
-        // An error means that the events are no longer read.
-        let _ = requests.wait_for(is_next).await;
+        let is_next =
+            || self.requests.taken.load(Ordering::Acquire) == self.sent.load(Ordering::Relaxed);
+        while !is_next() && !self.queue.is_closed() {
+            self.requests.changed.notified().await;
+        }
     }
 }
 
@@ -59,7 +69,7 @@ impl EventSender {
 pub(super) struct EventReceiver {
     queue: mpsc::UnboundedReceiver<Box<Event>>,
     taken: u64,
-    requested: watch::Sender<u64>,
+    requests: Arc<Requests>,
 }
 
 impl EventReceiver {
@@ -74,10 +84,16 @@ impl EventReceiver {
 
     /// Tells the search that all events have been taken and that another one is requested.
     pub(super) fn request(&self) {
-        self.requested.send_if_modified(|taken| {
-            let is_new = *taken != self.taken;
-            *taken = self.taken;
-            is_new
-        });
+        let before = self.requests.taken.swap(self.taken, Ordering::Release);
+        if before != self.taken {
+            self.requests.changed.notify_one();
+        }
+    }
+}
+
+impl Drop for EventReceiver {
+    fn drop(&mut self) {
+        self.queue.close();
+        self.requests.changed.notify_one();
     }
 }

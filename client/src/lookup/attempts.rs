@@ -11,7 +11,7 @@ use z3950_asn1::oid::BIB_1;
 use z3950_marc::standard_number::{Isbn, Issn, lccn, oclc_number};
 
 use crate::identifier::{Identifier, Kind};
-use crate::target::profile::{Attributes, in_pqf};
+use crate::target::profile::{Attributes, InPqf};
 
 /// One of the searches for a lookup.
 #[derive(Clone, Debug, PartialEq)]
@@ -232,7 +232,7 @@ fn name(attributes: &Attributes) -> String {
     let mut others = Vec::new();
     for attribute in &attributes.0 {
         let AttributeValue::Numeric(value) = attribute.attribute_value else {
-            others.push(in_pqf(attribute));
+            others.push(InPqf(attribute).to_string());
             continue;
         };
         let is_bib1 = attribute.attribute_set.is_none_or(|set| set == BIB_1);
@@ -241,7 +241,7 @@ fn name(attributes: &Attributes) -> String {
             (USE, Some(name)) => index = name.to_owned(),
             (_, Some(name)) if name.ends_with("URx") => others.push(name.to_owned()),
             (_, Some(name)) => others.push(name.to_lowercase()),
-            (_, None) => others.push(in_pqf(attribute)),
+            (_, None) => others.push(InPqf(attribute).to_string()),
         }
     }
     match others.as_slice() {

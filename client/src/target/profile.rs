@@ -49,7 +49,7 @@ use z3950_asn1::oid::Oid;
 use z3950_marc::charset::Charset;
 
 pub use self::credentials::{Credentials, CredentialsError};
-pub(crate) use self::habits::in_pqf;
+pub(crate) use self::habits::InPqf;
 pub use self::habits::{Attributes, HabitError};
 pub use self::indexes::Indexes;
 pub use self::list::{FileFault, Origin, ProfileEntry, ProfileError, Profiles, Resolved};

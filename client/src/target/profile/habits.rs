@@ -72,24 +72,28 @@ fn read(text: &str) -> Result<AttributeElement, HabitError> {
     })
 }
 
-/// Returns an attribute in the notation of PQF, without `@attr`.
-pub(crate) fn in_pqf(attribute: &AttributeElement) -> String {
-    let set = match attribute.attribute_set {
-        Some(set) => match attribute_set_name(&set) {
-            Some(name) => format!("{name} "),
-            None => format!("{set} "),
-        },
-        None => String::new(),
-    };
-    let value = match &attribute.attribute_value {
-        AttributeValue::Numeric(value) => value.to_string(),
-        AttributeValue::Complex(complex) => match complex.list.first() {
-            Some(StringOrNumeric::String(name)) => name.to_string_lossy().into_owned(),
-            Some(StringOrNumeric::Numeric(value)) => value.to_string(),
-            None => String::new(),
-        },
-    };
-    format!("{set}{}={value}", attribute.attribute_type)
+/// Writes an attribute in the notation of PQF, without `@attr`.
+pub(crate) struct InPqf<'a>(pub(crate) &'a AttributeElement);
+
+impl fmt::Display for InPqf<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let attribute = self.0;
+        if let Some(set) = attribute.attribute_set {
+            match attribute_set_name(&set) {
+                Some(name) => write!(f, "{name} ")?,
+                None => write!(f, "{set} ")?,
+            }
+        }
+        write!(f, "{}=", attribute.attribute_type)?;
+        match &attribute.attribute_value {
+            AttributeValue::Numeric(value) => write!(f, "{value}"),
+            AttributeValue::Complex(complex) => match complex.list.first() {
+                Some(StringOrNumeric::String(name)) => f.write_str(&name.to_string_lossy()),
+                Some(StringOrNumeric::Numeric(value)) => write!(f, "{value}"),
+                None => Ok(()),
+            },
+        }
+    }
 }
 
 impl FromStr for Attributes {
@@ -106,7 +110,11 @@ impl FromStr for Attributes {
 
 impl fmt::Display for Attributes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.to_strings().join(","))
+        for (index, attribute) in self.0.iter().enumerate() {
+            let separator = if index == 0 { "" } else { "," };
+            write!(f, "{separator}{}", InPqf(attribute))?;
+        }
+        Ok(())
     }
 }
 
@@ -137,7 +145,10 @@ impl Attributes {
 
     /// Returns the attributes as strings, each in the notation of PQF.
     pub fn to_strings(&self) -> Vec<String> {
-        self.0.iter().map(in_pqf).collect()
+        self.0
+            .iter()
+            .map(|attribute| InPqf(attribute).to_string())
+            .collect()
     }
 
     /// Adds each of these attributes to every operand that has no attribute of the same type.
