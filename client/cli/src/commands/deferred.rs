@@ -54,3 +54,68 @@ impl<T: FromArgMatches> FromArgMatches for Deferred<T> {
         self.0.update_from_arg_matches(matches)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::{CommandFactory, Parser};
+
+    use super::*;
+
+    /// A program.
+    #[derive(Parser)]
+    enum Program {
+        /// Finds words.
+        ///
+        /// In any order.
+        Find(Deferred<Words>),
+        /// Counts words.
+        Count(Deferred<Words>),
+    }
+
+    /// Words, described for programmers.
+    #[derive(Args)]
+    struct Words {
+        #[arg(required = true)]
+        words: Vec<String>,
+    }
+
+    #[test]
+    fn arguments_are_defined_when_a_command_is_called_and_keep_its_documentation() {
+        let mut program = Program::command();
+        let arguments = |program: &Command| {
+            let commands = program.get_subcommands();
+            let counts = commands.map(|command| command.get_positionals().count());
+            counts.sum::<usize>()
+        };
+        assert_eq!(arguments(&program), 0);
+        program.build();
+        assert_eq!(arguments(&program), 2);
+        let about = |about: Option<&clap::builder::StyledStr>| about.map(ToString::to_string);
+        let found = program.get_subcommands().map(|command| {
+            let long = about(command.get_long_about());
+            (about(command.get_about()), long)
+        });
+        let [find, count]: [_; 2] = found
+            .filter(|(about, _)| about.as_ref().is_some_and(|about| about.ends_with("words")))
+            .collect::<Vec<_>>()
+            .try_into()
+            .expect("two commands");
+        let long = "Finds words.\n\nIn any order.";
+        assert_eq!(find, (Some("Finds words".into()), Some(long.into())));
+        assert_eq!(count, (Some("Counts words".into()), None));
+    }
+
+    #[test]
+    fn deferred_arguments_are_parsed_and_required() {
+        let Ok(Program::Find(mut words)) = Program::try_parse_from(["program", "find", "a", "b"])
+        else {
+            panic!("not parsed");
+        };
+        assert_eq!(words.words, ["a", "b"]);
+        assert!(Program::try_parse_from(["program", "find"]).is_err());
+        let definition = <Deferred<Words>>::augment_args_for_update(Command::new("find"));
+        let matches = definition.get_matches_from(["find", "c"]);
+        words.update_from_arg_matches(&matches).expect("updated");
+        assert_eq!(words.words, ["c"]);
+    }
+}
