@@ -32,11 +32,12 @@ impl Resolve for LeadsTo {
 
 /// Returns a gateway whose resolver resolves each name to `address`.
 fn site(address: SocketAddr, targets: &[&str], is_open: bool) -> Site {
-    let mut options = GatewayOptions {
-        time: SOON,
-        ..GatewayOptions::default()
-    };
+    let mut options = GatewayOptions::default();
     options.targets.open = is_open;
+    site_with(options, address, targets)
+}
+
+fn site_with(mut options: GatewayOptions, address: SocketAddr, targets: &[&str]) -> Site {
     for target in targets {
         let allowed = options.targets.allow(target, &Profiles::default());
         allowed.expect("a target");
@@ -108,7 +109,11 @@ async fn the_host_of_a_whole_url_is_not_the_gateway() {
 async fn silent_and_absent_servers_are_504() {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let silent = listener.local_addr().expect("an address");
-    let site_of_silent = site(silent, &["lib.example"], false);
+    let options = GatewayOptions {
+        time: SOON,
+        ..GatewayOptions::default()
+    };
+    let site_of_silent = site_with(options, silent, &["lib.example"]);
     let found = site_of_silent
         .status("/z39.50r://lib.example/cat?id9")
         .await;

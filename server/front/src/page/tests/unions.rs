@@ -12,7 +12,7 @@ fn the_targets_of_a_remote_database_are_chosen_and_answer_one_by_one() {
     let targets = [&silent, &quick].map(|server| format!("{}/cat", server.addr()));
     let mut options = RemoteOptions::new("union", targets.clone());
     options.title = Some("All".to_owned());
-    options.target_time = Duration::from_millis(300);
+    options.target_time = Duration::from_secs(1);
     let union = RemoteDatabase::new(&Client::new(), options).expect("targets");
     let server = builder().backend(Arc::new(union)).start();
     let (_, form) = get(&server, "/");

@@ -87,7 +87,7 @@ async fn targets_without_facets_keep_their_hits() {
     let dying = by("d", &["Zola"]).rule("on search nth=2: cut 9").start();
     let targets = [&one, &refusing, &silent, &dying].map(target);
     let front = front_with(targets, |options| {
-        options.target_time = Duration::from_millis(300);
+        options.target_time = TARGET_TIME;
         options.sessions = 1;
     });
     let wanted = FacetField::request("author", 10);

@@ -188,7 +188,7 @@ async fn copies_are_not_requested_again_from_targets_that_fail_at_them() {
     let one = one.rule("on search syntax=opac: silence").start();
     let two = library(records("b", 1), copy("South")).start();
     let front = front_with([target(&one), target(&two)], |options| {
-        options.target_time = Duration::from_millis(300);
+        options.target_time = TARGET_TIME;
     });
     assert_eq!(copies(&front, "shared").await, ["Shared b1: South"]);
     let both = ["Shared a1: ", "Shared b1: South"];

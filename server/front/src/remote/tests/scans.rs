@@ -184,7 +184,7 @@ async fn a_target_that_does_not_scan_costs_its_own_terms() {
     ] {
         let bad = listed(&["a:1"]).rule(rule).start();
         let front = front_with([target(&bad), target(&good)], |options| {
-            options.target_time = Duration::from_millis(400);
+            options.target_time = TARGET_TIME;
         });
         let (found, at, _, failures) = scanned(&front, "a", 3, 1, 0).await;
         assert_eq!((&*found, at), ("a:1 b:1", Some(1)), "{rule}");

@@ -143,7 +143,7 @@ async fn a_target_that_cannot_sort_is_named() {
     ] {
         let bad = titled(&["shared fig", "shared cherry"]).rule(rule).start();
         let front = front_with([target(&bad), target(&good)], |options| {
-            options.target_time = Duration::from_millis(400);
+            options.target_time = TARGET_TIME;
         });
         let mut hits = search(&front, "union").await;
         let refused = hits.sort(&keys("title")).await.expect_err(rule);
