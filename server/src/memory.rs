@@ -177,9 +177,11 @@ impl MemoryBackend {
         }))
     }
 
-    /// Indexes the text of small databases now, instead of on the first search. Blocks until done.
-    pub fn prepare(&self) {
-        self.current().index.prepare();
+    /// Returns work that indexes the text of small databases, which the first search would do otherwise. It takes time, so
+    /// it belongs on a thread that may block. The files of the databases can be closed before it is done.
+    pub fn preparation(&self) -> impl FnOnce() + Send + use<> {
+        let catalogue = self.current();
+        move || catalogue.index.prepare()
     }
 
     /// Returns the numbers of long jobs that are in progress and that are waiting.

@@ -42,11 +42,9 @@ pub(crate) struct Service {
 }
 
 impl Service {
-    /// Builds the indexes that would otherwise be built by the first search and delay it.
-    pub(crate) fn prepare(&mut self) {
-        if let Some(backend) = &self.backend {
-            backend.prepare();
-        }
+    /// Returns work that builds the indexes that would otherwise be built by the first search and delay it.
+    pub(crate) fn preparation(&self) -> Option<impl FnOnce() + Send + use<>> {
+        self.backend.as_ref().map(MemoryBackend::preparation)
     }
 
     /// Reloads everything, and prints the changes, or the reasons why nothing has changed.

@@ -1,9 +1,10 @@
 //! Runs the server with its sockets and logs until a signal stops it.
 
 use std::io::{self, Write};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use tokio::task::spawn_blocking;
 use z3950_server::metrics::{Metrics, OperationKind, OperationOutcome};
 use z3950_server::tls::Tls;
 use z3950_server::{MemoryBackend, Server, Summary};
@@ -156,26 +157,28 @@ pub(crate) async fn serve(
 /// Builds the indexes of the databases, and then reloads the server at each signal to reload.
 async fn maintain(service: Service, mut signals: signals::Reload, manager: Arc<ServiceManager>) {
     let service = Arc::new(Mutex::new(service));
-    // Reading files blocks, so the work runs on another thread.
-    let aside = async |work: fn(&mut Service)| {
-        let service = Arc::clone(&service);
-        let work = move || work(&mut service.lock().unwrap_or_else(PoisonError::into_inner));
-        // The result is an error only if the work has panicked, and the panic has already been reported.
-        let _ = tokio::task::spawn_blocking(work).await;
+    // The work in other threads fails only if it panics, and the panic has already been reported.
+    let prepare = async || {
+        // This work must not keep the files of the databases locked, because it may last longer than the server.
+        let preparation = locked(&service).preparation();
+        if let Some(preparation) = preparation {
+            let _ = spawn_blocking(preparation).await;
+        }
     };
-    aside(Service::prepare).await;
+    prepare().await;
     loop {
         signals.next().await;
         manager.reloading();
-        aside(Service::reload).await;
-        manager.ready(&summary(&service));
-        aside(Service::prepare).await;
+        let reloaded = Arc::clone(&service);
+        let _ = spawn_blocking(move || locked(&reloaded).reload()).await;
+        let summary = locked(&service).summary();
+        manager.ready(&summary);
+        prepare().await;
     }
 }
 
-fn summary(service: &Mutex<Service>) -> String {
-    let service = service.lock();
-    service.unwrap_or_else(PoisonError::into_inner).summary()
+fn locked(service: &Mutex<Service>) -> MutexGuard<'_, Service> {
+    service.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Starts the status listener.

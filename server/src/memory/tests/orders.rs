@@ -238,7 +238,7 @@ async fn a_long_scan_is_done_in_the_background() {
     });
     let backend = MemoryBackend::builder().add_records("one", records.collect::<Vec<_>>());
     let backend = backend.expect("valid").build();
-    backend.prepare();
+    backend.preparation()();
     let query = pqf("@attr 1=4 w");
     let RpnStructure::Op(Operand::AttributesPlusTerm(start)) = &query.rpn else {
         panic!("one term")

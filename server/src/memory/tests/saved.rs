@@ -22,6 +22,22 @@ pub(super) fn files(path: &Path, save: Option<&Path>) -> DatabaseFiles {
 }
 
 #[test]
+fn a_database_that_is_still_being_indexed_does_not_keep_its_file_locked() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (path, saved) = (folder.path().join("a.mrc"), folder.path().join("b.mrc"));
+    fs::write(&path, iso2709::encode(&record("a", "War")).expect("valid")).expect("written");
+    let (backend, _) = MemoryBackend::builder()
+        .load([files(&path, Some(&saved))], &|_| {})
+        .expect("records");
+    let lock = folder.path().join(".b.mrc.lock");
+    assert!(lock.exists());
+    let preparation = backend.preparation();
+    drop(backend);
+    assert!(!lock.exists());
+    preparation();
+}
+
+#[test]
 fn changes_are_saved_and_read_again() {
     for name in ["saved.mrc", "saved.xml", "saved.jsonl", "saved.mrk"] {
         let folder = tempfile::tempdir().expect("a folder");
