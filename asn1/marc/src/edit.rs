@@ -69,8 +69,9 @@ impl FromStr for Deletion {
 
     fn from_str(text: &str) -> Result<Self, DeletionError> {
         let place: Place = text.parse()?;
-        let found = place.of_fields();
-        let found = found.map(|(pattern, codes)| (pattern, codes.to_owned()));
+        let found = place
+            .of_fields()
+            .map(|(pattern, codes)| (pattern, codes.to_owned()));
         match found {
             Some((pattern, codes)) => Ok(Self {
                 place,
@@ -298,8 +299,9 @@ fn insert(record: &mut MarcRecord, field: Field) {
         .iter()
         .rposition(is_same)
         .map(|place| place + 1);
-    let place = same.or_else(|| record.fields.iter().position(|other| other.tag > field.tag));
-    let place = place.unwrap_or(record.fields.len());
+    let place = same
+        .or_else(|| record.fields.iter().position(|other| other.tag > field.tag))
+        .unwrap_or(record.fields.len());
     record.fields.insert(place, field);
 }
 

@@ -96,8 +96,9 @@ mod tests {
 
     #[test]
     fn codes_and_names() {
-        let languages = NAMES.lines().map(|line| line.split_once(' '));
-        let languages: Vec<_> = languages
+        let languages: Vec<_> = NAMES
+            .lines()
+            .map(|line| line.split_once(' '))
             .map(|one| one.expect("a code and a name"))
             .collect();
         let codes: Vec<&str> = languages.iter().map(|(code, _)| *code).collect();

@@ -232,8 +232,9 @@ impl Reading<'_> {
     ) -> Result<Bytes, MarcJsonError> {
         let mut body = self.indicators(members, leader, path)?;
         let path = format!("{path}.subfields");
-        let subfields = member(members, "subfields", &path)?.and_then(Json::items);
-        let subfields = subfields.ok_or_else(|| shape(&path, "an array"))?;
+        let subfields = member(members, "subfields", &path)?
+            .and_then(Json::items)
+            .ok_or_else(|| shape(&path, "an array"))?;
         let is_alone = subfields.len() == 1;
         for (index, subfield) in subfields.iter().enumerate() {
             let path = format!("{path}[{index}]");
@@ -364,8 +365,10 @@ impl Serialize for FieldContent<'_> {
             members.serialize_entry(name, &Text(one))?;
             indicators = rest;
         }
-        let subfields = self.field.subfields_with(self.code_length);
-        let subfields = subfields.map(|subfield| Member(subfield.code, Text(subfield.data)));
+        let subfields = self
+            .field
+            .subfields_with(self.code_length)
+            .map(|subfield| Member(subfield.code, Text(subfield.data)));
         members.serialize_entry("subfields", &subfields.collect::<Vec<_>>())?;
         members.end()
     }

@@ -149,8 +149,9 @@ pub(super) fn joined_record(line: &[u8]) -> Option<usize> {
     const MARK: &[u8] = b"=LDR  ";
     let line = line.trim_ascii_end();
     let place = line.len().checked_sub(MARK.len() + Leader::LENGTH)?;
-    let leader = line.get(place..)?.strip_prefix(MARK)?;
-    let leader: Vec<u8> = leader
+    let leader: Vec<u8> = line
+        .get(place..)?
+        .strip_prefix(MARK)?
         .iter()
         .map(|octet| if *octet == b'\\' { b' ' } else { *octet })
         .collect();
@@ -402,8 +403,7 @@ mod tests {
             ),
         ] {
             let mut found = Remarks::default();
-            let read = parse_lenient(&text, 7, &mut found);
-            let read = read
+            let read = parse_lenient(&text, 7, &mut found)
                 .map(|record| record.fields)
                 .map_err(|error| error.to_string());
             assert_eq!(read, fields.map_err(str::to_owned), "{text}");

@@ -136,8 +136,10 @@ fn folded(value: &str) -> String {
         .nfkd()
         .filter(|character| !is_combining_mark(*character) && *character != '\'');
     let lower: String = letters.flat_map(char::to_lowercase).collect();
-    let words = lower.split(|character: char| !character.is_alphanumeric());
-    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    let words: Vec<&str> = lower
+        .split(|character: char| !character.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .collect();
     words.join(" ")
 }
 

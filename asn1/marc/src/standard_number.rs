@@ -158,8 +158,10 @@ pub fn lccn(text: &str) -> Option<String> {
 pub fn oclc_number(text: &str) -> Option<&str> {
     let text = text.trim();
     let labels = ["(ocolc)", "oclc"].iter();
-    let labelled = labels.filter_map(|label| without_begin(text, label)).next();
-    let labelled = labelled.map(|rest| rest.trim_start_matches([' ', ':', '#', '.']));
+    let labelled = labels
+        .filter_map(|label| without_begin(text, label))
+        .next()
+        .map(|rest| rest.trim_start_matches([' ', ':', '#', '.']));
     let address = || text.split_once("worldcat.org/oclc/").map(|(_, rest)| rest);
     let bare = labelled.or_else(address);
     let rest = bare.unwrap_or(text);

@@ -310,8 +310,7 @@ impl Table {
         let mut line = String::new();
         for copies in rows {
             row.copies = copies;
-            let cells = self.columns.iter();
-            let cells = cells.map(|column| row.cell(&column.content));
+            let cells = self.columns.iter().map(|column| row.cell(&column.content));
             self.form.put_row(cells, &mut line);
         }
         out.extend_from_slice(line.as_bytes());

@@ -82,8 +82,10 @@ impl SearchSources {
 
     /// Adds the failure of a source, or a remark, from a diagnostic.
     fn take(&mut self, unit: DiagnosticUnit) {
-        let message = unit.message.map(|text| text.to_string_lossy().into_owned());
-        let message = message.unwrap_or_default();
+        let message = unit
+            .message
+            .map(|text| text.to_string_lossy().into_owned())
+            .unwrap_or_default();
         let diagnostic = match unit.diagnostic {
             Some(Diagnostic::DefaultDiagRec(diagnostic)) => Some(diagnostic),
             _ => None,

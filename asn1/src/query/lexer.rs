@@ -49,8 +49,12 @@ fn unescape(text: &str) -> Result<Vec<u8>, (QueryErrorKind, usize)> {
             _ => (Some(escaped), 0),
         };
         let Some(value) = value else {
-            let shown = text.get(text.len() - rest.len()..).unwrap_or_default();
-            let shown = shown.chars().take(4).collect();
+            let shown = text
+                .get(text.len() - rest.len()..)
+                .unwrap_or_default()
+                .chars()
+                .take(4)
+                .collect();
             return Err((QueryErrorKind::Escape(shown), text.len() - rest.len()));
         };
         octets.push(value);

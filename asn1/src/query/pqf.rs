@@ -148,8 +148,8 @@ impl<'a> Parser<'a> {
                 refuse(token, QueryErrorKind::UnknownWord)
             }
             _ => {
-                let term = (self.term_type)(&token.unescaped()?);
-                let term = term.ok_or_else(|| error(token, QueryErrorKind::Term))?;
+                let term = (self.term_type)(&token.unescaped()?)
+                    .ok_or_else(|| error(token, QueryErrorKind::Term))?;
                 let attributes = as_sent(&self.attributes);
                 self.spread += attributes.iter().map(size).sum::<usize>();
                 if self.spread > MAX_SPREAD {

@@ -263,8 +263,12 @@ fn text(value: &Option<InternationalString>) -> Option<String> {
 }
 
 fn volumes(data: &HoldingsAndCircData) -> Option<String> {
-    let volumes = data.volumes.iter().flatten();
-    let volumes: Vec<String> = volumes.filter_map(|volume| text(&volume.text())).collect();
+    let volumes: Vec<String> = data
+        .volumes
+        .iter()
+        .flatten()
+        .filter_map(|volume| text(&volume.text()))
+        .collect();
     (!volumes.is_empty()).then(|| volumes.join("; "))
 }
 

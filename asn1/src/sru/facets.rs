@@ -60,8 +60,10 @@ impl FacetLimit {
 impl fmt::Display for FacetLimit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let general = self.general.map(|number| number.to_string());
-        let indexes = self.indexes.iter();
-        let indexes = indexes.map(|(index, number)| format!("{number}:{index}"));
+        let indexes = self
+            .indexes
+            .iter()
+            .map(|(index, number)| format!("{number}:{index}"));
         let parts: Vec<String> = general.into_iter().chain(indexes).collect();
         f.write_str(&parts.join(","))
     }

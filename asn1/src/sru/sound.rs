@@ -232,8 +232,8 @@ mod tests {
         };
         let (sound, odd) = (xml("<a/>"), xml("<a/><b/>"));
         let marc = External::octet_aligned(oid::USMARC, b"<a/><b/>".to_vec());
-        let text = External::of_value(oid::XML, &crate::types::InternationalString::from("<a/>"));
-        let text = text.expect("encodes");
+        let text = External::of_value(oid::XML, &crate::types::InternationalString::from("<a/>"))
+            .expect("encodes");
         for (record, expected) in [
             (sound.clone(), Some(sound.clone())),
             (xml("<?xml version='1.0'?>\n<a/>\n"), Some(sound.clone())),

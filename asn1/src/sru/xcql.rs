@@ -111,8 +111,10 @@ fn put_clause(to: &mut Writer<'_>, clause: &Clause) {
     let relation = &clause.relation;
     to.text("index", &relation.index.text);
     put_value(to, "relation", &relation.name.text, &relation.modifiers);
-    let words = std::iter::once(&clause.term).chain(&clause.extra_terms);
-    let words: Vec<&str> = words.map(|word| &*word.text).collect();
+    let words: Vec<&str> = std::iter::once(&clause.term)
+        .chain(&clause.extra_terms)
+        .map(|word| &*word.text)
+        .collect();
     to.text("term", &words.join(" "));
 }
 
@@ -149,8 +151,11 @@ mod tests {
         put_query(&mut to, query);
         let written = String::from_utf8(out).expect("UTF-8").replace("xcql:", "");
         let begin = "<zs:xQuery xmlns:xcql=\"http://www.loc.gov/zing/cql/xcql/\">";
-        let inside = written.strip_prefix(begin).unwrap_or_default();
-        let inside = inside.strip_suffix("</zs:xQuery>").unwrap_or_default();
+        let inside = written
+            .strip_prefix(begin)
+            .unwrap_or_default()
+            .strip_suffix("</zs:xQuery>")
+            .unwrap_or_default();
         assert_eq!(inside, expected, "{query}");
     }
 

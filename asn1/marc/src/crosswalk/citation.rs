@@ -133,8 +133,10 @@ pub fn isbns(record: &MarcRecord) -> impl Iterator<Item = Isbn> {
 
 /// Returns the text of each subfield `a` in the fields with a tag.
 fn texts(record: &MarcRecord, tag: &str) -> impl Iterator<Item = String> {
-    let fields = record.fields_by_tag(tag).flat_map(Field::subfields);
-    let fields = fields.filter(|subfield| subfield.code == b"a");
+    let fields = record
+        .fields_by_tag(tag)
+        .flat_map(Field::subfields)
+        .filter(|subfield| subfield.code == b"a");
     fields.map(|subfield| clean(subfield.data))
 }
 
@@ -222,8 +224,9 @@ mod tests {
     #[test]
     fn audit_r_a10_a_title_that_stands_only_in_880() {
         let of = |fields: &[Given<'_>]| {
-            let fields = fields.iter();
-            let fields = fields.map(|(tag, data)| Field::data(*tag, "1 ", data.iter().copied()));
+            let fields = fields
+                .iter()
+                .map(|(tag, data)| Field::data(*tag, "1 ", data.iter().copied()));
             let record = MarcRecord {
                 leader: Leader::default(),
                 fields: fields.collect(),

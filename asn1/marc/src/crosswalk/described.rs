@@ -153,8 +153,11 @@ struct Description {
 impl Description {
     /// Adds a field with the subfields that are not empty.
     fn add(&mut self, tag: &[u8; 3], subfields: &[(&str, String)]) {
-        let subfields = subfields.iter().filter(|(_, text)| !text.is_empty());
-        let subfields: Vec<(&str, String)> = subfields.cloned().collect();
+        let subfields: Vec<(&str, String)> = subfields
+            .iter()
+            .filter(|(_, text)| !text.is_empty())
+            .cloned()
+            .collect();
         if !subfields.is_empty() {
             self.fields.push(Field::data(tag, "  ", subfields));
         }
@@ -295,8 +298,9 @@ impl Description {
             (_, false) => b"700",
         };
         let of = |kind: &str| {
-            let parts = name.all("namePart");
-            let parts = parts.filter(|part| part.attribute("type") == kind);
+            let parts = name
+                .all("namePart")
+                .filter(|part| part.attribute("type") == kind);
             let words: Vec<String> = parts.map(Element::words).collect();
             words.join(" ")
         };
@@ -403,8 +407,9 @@ impl Description {
 
 /// Returns whether a MODS name may be the main entry: it has no role, or the role of an author.
 fn is_creator(name: &Element) -> bool {
-    let terms = name.all("role").flat_map(|role| role.all("roleTerm"));
-    let mut terms = terms
+    let mut terms = name
+        .all("role")
+        .flat_map(|role| role.all("roleTerm"))
         .map(|term| term.words().to_ascii_lowercase())
         .peekable();
     terms.peek().is_none()

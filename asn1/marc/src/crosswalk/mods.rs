@@ -41,8 +41,11 @@ pub fn to_mods(record: &MarcRecord) -> String {
         text.push_str(&format!("<originInfo>\n{origin}</originInfo>\n"));
     }
     if let Some(number) = record.control_number().map(clean) {
-        let agency = record.fields_by_tag("003").next();
-        let agency = agency.map(|field| clean(&field.body)).unwrap_or_default();
+        let agency = record
+            .fields_by_tag("003")
+            .next()
+            .map(|field| clean(&field.body))
+            .unwrap_or_default();
         text.push_str("<recordInfo><recordIdentifier");
         if !agency.is_empty() {
             put_attribute_of(&mut text, "source", &agency);

@@ -145,8 +145,10 @@ impl<R: Read> Window<R> {
     ///
     /// A line longer than the limit ends at the limit.
     pub(super) fn line(&mut self, from: usize, limit: usize) -> io::Result<Option<usize>> {
-        let end = self.find(from, b"\n", limit)?.map(|place| place + 1);
-        let end = end.unwrap_or(self.held.len());
+        let end = self
+            .find(from, b"\n", limit)?
+            .map(|place| place + 1)
+            .unwrap_or(self.held.len());
         Ok((end > from).then_some(end))
     }
 

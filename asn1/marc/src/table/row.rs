@@ -73,8 +73,9 @@ impl TableRow<'_> {
             };
         }
         let elements = self.elements.get_or_insert_with(|| elements(record)).iter();
-        let of_name = elements.filter(|(element, _)| *element == name);
-        let of_name = of_name.map(|(_, value)| value.as_str());
+        let of_name = elements
+            .filter(|(element, _)| *element == name)
+            .map(|(_, value)| value.as_str());
         match name {
             // One element holds all language codes of a field, separated by commas.
             "language" => of_name

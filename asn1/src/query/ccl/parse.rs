@@ -207,8 +207,10 @@ impl<'b> Parser<'_, 'b> {
             if found.iter().all(Option::is_none) {
                 break;
             }
-            let merged = found.into_iter().zip(&firsts);
-            let merged = merged.map(|(found, first)| found.unwrap_or(first));
+            let merged = found
+                .into_iter()
+                .zip(&firsts)
+                .map(|(found, first)| found.unwrap_or(first));
             alternatives.push(merged.chain(inherited.iter().copied()).collect());
         }
         Ok(alternatives)

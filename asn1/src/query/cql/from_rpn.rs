@@ -127,8 +127,8 @@ fn clause(
                 .or_else(|refusal| masked().or_else(|| search.named()).ok_or(refusal))
         }
         Operand::ResultSet(name) => {
-            let name = std::str::from_utf8(name.0.as_bytes());
-            let name = name.map_err(|_| no_term("a name that is not UTF-8"))?;
+            let name = std::str::from_utf8(name.0.as_bytes())
+                .map_err(|_| no_term("a name that is not UTF-8"))?;
             let clause = new_clause("cql.resultSet", "=", Vec::new(), escaped(name));
             let cql = Cql::of(Node::Clause(clause));
             match to_rpn(&cql, properties).map(|query| query.rpn) {

@@ -353,8 +353,10 @@ mod tests {
     #[test]
     fn the_default_properties_have_every_name() {
         let properties = Properties::parse(DEFAULT).expect("the default properties");
-        let prefix = properties.uri(None).and_then(|uri| properties.prefix(uri));
-        let prefix = prefix.expect("a prefix for the default set");
+        let prefix = properties
+            .uri(None)
+            .and_then(|uri| properties.prefix(uri))
+            .expect("a prefix for the default set");
         for index in names::TABLE {
             for name in std::iter::once(&index.name).chain(index.aliases) {
                 let property = format!("index.{prefix}.{name}");

@@ -190,11 +190,15 @@ impl<'a> Translator<'a> {
             .or_else(|| self.none_of("relation", alias == "eq"))
             .ok_or_else(|| QueryErrorKind::Relation(name.to_owned()).at(word.offset))?;
         let no_structure = QueryErrorKind::Property("a structure for this relation");
-        let structure = self.properties.find("structure", name);
-        let structure = structure.or_else(|| self.none_of("structure", true));
-        let structure = structure.ok_or_else(|| no_structure.at(word.offset))?;
-        let always = self.properties.attributes("always");
-        let always = always.or_else(|| self.properties.attributes("always.*"));
+        let structure = self
+            .properties
+            .find("structure", name)
+            .or_else(|| self.none_of("structure", true))
+            .ok_or_else(|| no_structure.at(word.offset))?;
+        let always = self
+            .properties
+            .attributes("always")
+            .or_else(|| self.properties.attributes("always.*"));
         let mut attributes = elements(always.unwrap_or_default(), "");
         attributes.extend(elements(relation, name));
         attributes.extend(elements(structure, name));
@@ -220,8 +224,10 @@ impl<'a> Translator<'a> {
         for modifier in relation.modifiers.iter().rev() {
             if modifier.value.is_none() {
                 let name = self.without_prefix(&modifier.name.text);
-                let found = self.properties.find("relationModifier", name);
-                let found = found.ok_or_else(|| not_a_modifier(modifier))?;
+                let found = self
+                    .properties
+                    .find("relationModifier", name)
+                    .ok_or_else(|| not_a_modifier(modifier))?;
                 attributes.extend(elements(found, name));
             }
         }
@@ -252,8 +258,9 @@ impl<'a> Translator<'a> {
         if let Some(position) = pattern.position {
             let found = self.properties.find("position", position);
             let kind = QueryErrorKind::Property("a position for this anchor");
-            let found = found.or_else(|| self.none_of("position", position == "any"));
-            let found = found.ok_or_else(|| kind.at(offset))?;
+            let found = found
+                .or_else(|| self.none_of("position", position == "any"))
+                .ok_or_else(|| kind.at(offset))?;
             attributes.extend(elements(found, position));
         }
         if let Some(truncation) = pattern.truncation {

@@ -21,8 +21,8 @@ impl OpacRecord {
     /// fields has no holdings.
     pub fn of_marc(bibliographic: External, record: &MarcRecord) -> Self {
         let holdings = MarcHolding::all(record).map(|holding| {
-            let items = holding.items.iter().map(MarcItem::circulation);
-            let items: Option<Vec<CircRecord>> = items.collect();
+            let items: Option<Vec<CircRecord>> =
+                holding.items.iter().map(MarcItem::circulation).collect();
             HoldingsRecord::HoldingsAndCirc(Box::new(HoldingsAndCircData {
                 circulation_data: items.filter(|items| !items.is_empty()),
                 ..holding.data
@@ -155,23 +155,29 @@ fn is_item(field: &Field) -> bool {
 fn items(fields: &[&Field]) -> Vec<MarcItem> {
     let of = |field: &Field, code: &str| text(std::iter::once(joined(field, code, " ")), "");
     let captions = captions(fields);
-    let values = fields.iter().rev().filter(|field| is_value(field));
-    let values = values.filter_map(|value| Some((value.subfield("8")?, *value)));
-    let values: HashMap<&[u8], &Field> = values.collect();
+    let values: HashMap<&[u8], &Field> = fields
+        .iter()
+        .rev()
+        .filter(|field| is_value(field))
+        .filter_map(|value| Some((value.subfield("8")?, *value)))
+        .collect();
     let volume_of = |item: &Field| {
         let value = values.get(item.subfield("8")?)?;
         volume(value, &captions).text()
     };
-    let items = fields.iter().copied().filter(|field| is_item(field));
-    let items = items.map(|field| MarcItem {
-        id: of(field, "p").or_else(|| of(field, "a")),
-        copy_number: of(field, "t"),
-        status: of(field, "j"),
-        restrictions: of(field, "h"),
-        temporary_location: of(field, "l"),
-        volume: volume_of(field).or_else(|| of(field, "3")),
-        note: of(field, "z"),
-    });
+    let items = fields
+        .iter()
+        .copied()
+        .filter(|field| is_item(field))
+        .map(|field| MarcItem {
+            id: of(field, "p").or_else(|| of(field, "a")),
+            copy_number: of(field, "t"),
+            status: of(field, "j"),
+            restrictions: of(field, "h"),
+            temporary_location: of(field, "l"),
+            volume: volume_of(field).or_else(|| of(field, "3")),
+            note: of(field, "z"),
+        });
     let items: Vec<MarcItem> = items.collect();
     if !items.is_empty() {
         return items;

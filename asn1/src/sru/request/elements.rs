@@ -79,8 +79,10 @@ impl Request {
 impl FacetParameters {
     /// Joins the facet parameters into one string: for example, `facetLimit=10&facetSort=recordCount`.
     fn joined(&self) -> String {
-        let given = self.fields().into_iter();
-        let given = given.filter_map(|(name, value)| Some(format!("{name}={}", value?)));
+        let given = self
+            .fields()
+            .into_iter()
+            .filter_map(|(name, value)| Some(format!("{name}={}", value?)));
         given.collect::<Vec<_>>().join("&")
     }
 }

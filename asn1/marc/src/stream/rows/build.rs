@@ -86,8 +86,11 @@ impl<'a> RowRecord<'a> {
                 self.put(column, text);
             }
         }
-        let more = texts.iter().skip(headings.columns.len());
-        let more = more.filter(|text| !text.trim().is_empty()).count();
+        let more = texts
+            .iter()
+            .skip(headings.columns.len())
+            .filter(|text| !text.trim().is_empty())
+            .count();
         if more > 0 {
             self.remarks
                 .loss(|| format!("cells without a heading: {more}"));

@@ -258,8 +258,8 @@ fn place(heading: &str) -> Option<Place> {
     let spaced = heading
         .split_at_checked(3)
         .filter(|(_, rest)| rest.starts_with(' '));
-    let joined = spaced.map(|(tag, rest)| (tag, rest.trim_start()));
-    let joined = joined
+    let joined = spaced
+        .map(|(tag, rest)| (tag, rest.trim_start()))
         .filter(|(_, rest)| rest.starts_with('$'))
         .map(|(tag, rest)| [tag, rest].concat());
     match content(joined.as_deref().unwrap_or(heading))? {
