@@ -491,8 +491,12 @@ impl Client {
             }
         };
         let plan = client.options.plan.clone();
-        let form = target.url.as_ref().map(|url| form_of(url, &plan));
-        let form = form.transpose()?.unwrap_or_default();
+        let form = target
+            .url
+            .as_ref()
+            .map(|url| form_of(url, &plan))
+            .transpose()?
+            .unwrap_or_default();
         let lease = client.lease(&target, init).await?;
         let limit = client.options.timeouts.call;
         Ok(Connection::new(plan, target, lease, limit).with_form(form))
@@ -528,8 +532,10 @@ impl Client {
     /// [`Error::Refused`], or another error if the connection failed.
     pub async fn get(&self, url: impl AsRef<str>) -> Result<Record, Error> {
         let url = Z3950Url::parse(url.as_ref(), Mode::Lenient)?;
-        let charset = self.profiles.of_url(&url);
-        let charset = charset.and_then(|(_, entry)| entry.profile.record_charset);
+        let charset = self
+            .profiles
+            .of_url(&url)
+            .and_then(|(_, entry)| entry.profile.record_charset);
         let record = self.retrieve(&url).await?.into_record()?;
         Ok(record.with_charset(charset))
     }

@@ -221,8 +221,10 @@ impl Connection {
         records: impl IntoIterator<Item = &'a MarcRecord>,
     ) -> Result<TaskResult, Error> {
         let databases = self.inner.target.databases();
-        let database = databases.into_iter().next();
-        let database = database.map_or_else(|| DEFAULT_DATABASE.into(), |name| name.0);
+        let database = databases
+            .into_iter()
+            .next()
+            .map_or_else(|| DEFAULT_DATABASE.into(), |name| name.0);
         let mut supplied = Vec::new();
         for (number, record) in (0..).zip(records) {
             let octets = iso2709::encode(record).map_err(unwritable)?;

@@ -132,8 +132,10 @@ impl GatewayClient {
     async fn ask(&self, request: &HttpRequest, timeouts: &Timeouts) -> Result<HttpAnswer, Error> {
         let kept = self.idle().pop();
         let mut http = kept.unwrap_or_else(|| self.http());
-        let answer = http.ask(Phase::Search, request, timeouts).await;
-        let answer = answer.map_err(|error| self.unreachable(error))?;
+        let answer = http
+            .ask(Phase::Search, request, timeouts)
+            .await
+            .map_err(|error| self.unreachable(error))?;
         self.idle().push(http);
         Ok(answer)
     }

@@ -351,8 +351,11 @@ impl Plan {
 
     /// Returns the Present request for the record at a 1-based `position`.
     pub fn present_request(&self, position: u64) -> PresentRequest {
-        let element_set = self.defaults.element_set.as_ref();
-        let element_set = element_set.map(|name| name.as_bytes().into());
+        let element_set = self
+            .defaults
+            .element_set
+            .as_ref()
+            .map(|name| name.as_bytes().into());
         docid::present(position, element_set, self.defaults.record_syntax)
     }
 }

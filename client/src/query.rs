@@ -73,8 +73,7 @@ impl Query {
     /// # Errors
     /// Fails if the index is unknown. The error contains the most similar known name.
     pub fn index(name: &str, term: impl AsRef<str>) -> Result<Self, QueryError> {
-        let attributes = Names::default().attributes(name);
-        let attributes = attributes.map_err(|nearest| {
+        let attributes = Names::default().attributes(name).map_err(|nearest| {
             let name = name.to_owned();
             QueryErrorKind::Index { name, nearest }.at(0)
         })?;
@@ -87,8 +86,9 @@ impl Query {
         attributes: impl IntoIterator<Item = (i64, i64)>,
         term: impl AsRef<str>,
     ) -> Self {
-        let attributes = attributes.into_iter();
-        let attributes = attributes.map(|(kind, value)| AttributeElement::numeric(kind, value));
+        let attributes = attributes
+            .into_iter()
+            .map(|(kind, value)| AttributeElement::numeric(kind, value));
         Self::term(attributes.collect(), term.as_ref())
     }
 

@@ -177,8 +177,11 @@ impl KnownItemSearch<'_> {
         };
         let mut sources = self.sources.clone();
         // Remarks are removed if the diagnostics in the outcome already say the same.
-        let said = outcome.diagnostics().iter().map(ToString::to_string);
-        let said: Vec<String> = said.collect();
+        let said: Vec<String> = outcome
+            .diagnostics()
+            .iter()
+            .map(ToString::to_string)
+            .collect();
         sources.remarks.retain(|remark| !said.contains(remark));
         let retrieval = Retrieval {
             outcome,

@@ -23,8 +23,8 @@ pub(super) fn best<'a>(
 ) -> Option<(Best, &'a ResultRecord)> {
     // Of the records found by title, only those that are most like the publication are compared.
     let likeness = outcomes.iter().filter_map(TargetOutcome::likeness).min();
-    let outcomes = outcomes.iter();
     let outcomes: Vec<&TargetOutcome> = outcomes
+        .iter()
         .filter(|outcome| outcome.likeness() == likeness)
         .collect();
     let mut candidates: Vec<Candidate<'a>> = outcomes

@@ -55,8 +55,10 @@ impl Connection {
                 Some(error) => Err(error),
             };
         };
-        let records = outcome.records.into_iter();
-        let records = records.map(|(position, record)| self.inner.record(record, position));
+        let records = outcome
+            .records
+            .into_iter()
+            .map(|(position, record)| self.inner.record(record, position));
         Ok(Some(LookupResult {
             query: found.query.clone(),
             hits: found.result.hits,

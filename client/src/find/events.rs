@@ -177,17 +177,21 @@ impl Search {
     async fn carry_out(&self) {
         let _guard = Guard(&self.held);
         let wanted = &self.wanted;
-        let at_targets = self.targets.iter().zip(&*self.held).enumerate();
-        let at_targets = at_targets.map(|(target, (place, held))| AtTarget {
-            lender: Lender::Client(&self.client),
-            wanted,
-            place,
-            target,
-            events: Some(&self.events),
-            held,
-            keeps_records: wanted.best.is_some(),
-            round: Round::All,
-        });
+        let at_targets =
+            self.targets
+                .iter()
+                .zip(&*self.held)
+                .enumerate()
+                .map(|(target, (place, held))| AtTarget {
+                    lender: Lender::Client(&self.client),
+                    wanted,
+                    place,
+                    target,
+                    events: Some(&self.events),
+                    held,
+                    keeps_records: wanted.best.is_some(),
+                    round: Round::All,
+                });
         let outcomes = if wanted.all_targets {
             let all = at_targets.map(|at_target| async move { at_target.carry_out().await });
             join_all(all).await

@@ -53,8 +53,9 @@ async fn carry_out_plan(client: Client, plan: Plan, events: EventSender) {
         }
     }
     let retrieval = end(&mut task).await;
-    let retrieval = retrieval.and_then(|retrieval| retrieval.map_err(Error::Plan));
-    let retrieval = retrieval.unwrap_or_else(|error| Outcome::Failed(error).into());
+    let retrieval = retrieval
+        .and_then(|retrieval| retrieval.map_err(Error::Plan))
+        .unwrap_or_else(|error| Outcome::Failed(error).into());
     for event in last_events(&plan, retrieval) {
         events.send(event);
     }

@@ -229,8 +229,7 @@ impl SearchTarget {
             }
             Subject::Cql(text) => {
                 let widens = wanted.fallback.attributes || wanted.fallback.structure;
-                let query = Some(text).filter(|_| widens);
-                let query = query.and_then(|text| in_bib1(text));
+                let query = Some(text).filter(|_| widens).and_then(|text| in_bib1(text));
                 let ways = ways(query.as_ref()).distinct_in_cql();
                 Course::of_fixed_query(type_104(text), ways)
             }

@@ -117,8 +117,9 @@ impl Ways {
     /// war;database=books;esn=none`; `None` if there is none.
     pub(super) fn form(&self) -> Option<String> {
         let query = self.other_query().map(ToString::to_string);
-        let database = self.database();
-        let database = database.map(|name| format!("database={}", name.0.to_string_lossy()));
+        let database = self
+            .database()
+            .map(|name| format!("database={}", name.0.to_string_lossy()));
         let element_set = (!self.has_element_set).then(|| "esn=none".to_owned());
         let parts: Vec<String> = [query, database, element_set]
             .into_iter()

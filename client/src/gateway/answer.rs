@@ -157,8 +157,7 @@ impl ProblemDetails {
             Self::Text(text) => Some(text.as_str()),
             Self::Nothing => None,
         };
-        let words = words.unwrap_or_default().split_whitespace();
-        let words: Vec<&str> = words.collect();
+        let words: Vec<&str> = words.unwrap_or_default().split_whitespace().collect();
         let words: String = words.join(" ").chars().take(MAX_WORDS).collect();
         if words.is_empty() {
             format!("HTTP status {status}")

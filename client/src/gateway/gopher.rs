@@ -40,8 +40,10 @@ impl GatewayClient {
             body: None,
             is_repeatable: true,
         };
-        let answer = self.ask(&request, timeouts).await;
-        let answer = answer.map_err(GopherError::Connect)?;
+        let answer = self
+            .ask(&request, timeouts)
+            .await
+            .map_err(GopherError::Connect)?;
         if answer.status != StatusCode::OK {
             return Err(GopherError::Connect(match failure(&answer) {
                 Outcome::Failed(error) => error,

@@ -101,8 +101,8 @@ mod tests {
     #[test]
     fn dots_are_unstuffed_if_the_header_announces_them() {
         let check = |sent: &'static str, expected: Option<(&str, usize)>| {
-            let found = ended(&Bytes::from_static(sent.as_bytes()));
-            let found = found.map(|(text, excess)| (decoded(&text), excess));
+            let found = ended(&Bytes::from_static(sent.as_bytes()))
+                .map(|(text, excess)| (decoded(&text), excess));
             let expected = expected.map(|(text, excess)| (text.to_owned(), excess));
             assert_eq!(found, expected, "{sent:?}");
             // If the octets arrive one by one, the dot is found when its last octet arrives.

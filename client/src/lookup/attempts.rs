@@ -402,8 +402,11 @@ mod tests {
             ),
         ] {
             let parsed = identifier.parse().expect("an identifier");
-            let found = attempts(&parsed).into_iter().map(|attempt| attempt.name());
-            let found: Vec<String> = found.take(4).collect();
+            let found: Vec<String> = attempts(&parsed)
+                .into_iter()
+                .map(|attempt| attempt.name())
+                .take(4)
+                .collect();
             assert_eq!(found.join("; "), names, "{identifier}");
         }
         let habit = Attributes::numeric(&[(4, 104), (9, 1)]);

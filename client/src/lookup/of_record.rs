@@ -132,8 +132,7 @@ mod tests {
         ] {
             let text = format!("=LDR  00000nam a2200000 a 4500\n{lines}\n");
             let records = mrk::parse_all(&text).expect("a record");
-            let found = identifiers(records.first().expect("a record"));
-            let found: Vec<String> = found
+            let found: Vec<String> = identifiers(records.first().expect("a record"))
                 .iter()
                 .map(|identifier| {
                     if identifier.is_cancelled {

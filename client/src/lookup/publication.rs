@@ -68,10 +68,12 @@ impl Publication {
     pub fn of(record: &MarcRecord) -> Option<Self> {
         let places = Places::of(record);
         let language = places.language(record);
-        let titles = places.titles(record).into_iter();
-        let titles = titles
-            .filter_map(|field| Title::of(&places.parts(field), places.skipped(field), &language));
-        let titles: Vec<Title> = titles.take(MOST_TITLES).collect();
+        let titles: Vec<Title> = places
+            .titles(record)
+            .into_iter()
+            .filter_map(|field| Title::of(&places.parts(field), places.skipped(field), &language))
+            .take(MOST_TITLES)
+            .collect();
         if titles.is_empty() {
             return None;
         }

@@ -171,8 +171,9 @@ impl<'a> DocidRequests<'a> {
             None => &["F", "B"][..],
             Some(_) => &[],
         };
-        let sets = sets.iter();
-        let sets = sets.map(|name| SubstituteForm::ElementSet(InternationalString::from(*name)));
+        let sets = sets
+            .iter()
+            .map(|name| SubstituteForm::ElementSet(InternationalString::from(*name)));
         let syntaxes = if self.plan.names_syntaxes {
             self.plan
                 .record_syntaxes
@@ -221,8 +222,12 @@ impl<'a> DocidRequests<'a> {
         if let Some(SubstituteForm::ElementSet(name)) = &self.substitute {
             return Some(name.clone());
         }
-        let name = self.plan.defaults.element_set.as_ref();
-        let name = name.filter(|_| self.has_element_set);
+        let name = self
+            .plan
+            .defaults
+            .element_set
+            .as_ref()
+            .filter(|_| self.has_element_set);
         name.map(|name| name.as_bytes().into())
     }
 
@@ -305,8 +310,10 @@ fn by_shape(docid: &Octets) -> Option<Attributes> {
 /// Returns the record syntaxes to request, without duplicates: the plan's preferred syntax, the plan's other syntaxes,
 /// the syntax in the profile, and `None`, which leaves the choice to the server.
 fn syntaxes(plan: &Plan) -> Vec<Option<Oid>> {
-    let known = plan.profile.as_ref();
-    let known = known.and_then(|profile| profile.record_syntax);
+    let known = plan
+        .profile
+        .as_ref()
+        .and_then(|profile| profile.record_syntax);
     let mut syntaxes = vec![plan.defaults.record_syntax];
     let others = plan.record_syntaxes.iter().copied();
     for syntax in others.chain(known).map(Some).chain([None]) {

@@ -413,8 +413,11 @@ impl Operations {
     /// Returns the time since which no caller has been waiting for any operation, or `None` if no operation is in
     /// progress or a caller is waiting.
     fn all_abandoned(&self) -> Option<Instant> {
-        let times = self.list.iter().map(|operation| operation.abandoned);
-        let times: Option<Vec<Instant>> = times.collect();
+        let times: Option<Vec<Instant>> = self
+            .list
+            .iter()
+            .map(|operation| operation.abandoned)
+            .collect();
         times?.into_iter().max()
     }
 

@@ -123,8 +123,8 @@ fn separate(
     match records {
         None => Default::default(),
         Some(Records::ResponseRecords(records)) => {
-            let records = records.into_iter().filter_map(result_record);
-            let mut records: Vec<ResultRecord> = records.collect();
+            let mut records: Vec<ResultRecord> =
+                records.into_iter().filter_map(result_record).collect();
             for named in information.into_iter().flat_map(RecordSources::all) {
                 let number = named.record.and_then(|number| number.checked_sub(1));
                 let number = number.and_then(|number| usize::try_from(number).ok());

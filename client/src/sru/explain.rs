@@ -67,8 +67,10 @@ impl SruDescription {
         let zeerex = &self.zeerex;
         let title = Some(&zeerex.database.title).filter(|title| !title.is_empty());
         profile.title = profile.title.take().or(title.cloned());
-        let maximum = zeerex.config.setting("maximumRecords");
-        let maximum = maximum.and_then(|text| text.trim().parse().ok());
+        let maximum = zeerex
+            .config
+            .setting("maximumRecords")
+            .and_then(|text| text.trim().parse().ok());
         profile.chunk = profile.chunk.or(maximum.filter(|count| *count > 0));
         let Some(options) = &mut profile.sru else {
             return;

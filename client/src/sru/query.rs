@@ -84,8 +84,8 @@ impl SruQuery {
                 }
             }
             Query::Type1(rpn) | Query::Type101(rpn) => {
-                let translation = of_known(rpn, options, known);
-                let translation = translation.map_or_else(|| of_rpn(rpn, options, set), Ok);
+                let translation =
+                    of_known(rpn, options, known).map_or_else(|| of_rpn(rpn, options, set), Ok);
                 translation.map(|query| Self::cql(query.to_string()))
             }
             Query::Type104(external) if external.direct_reference == Some(oid::CQL) => {

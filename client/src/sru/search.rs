@@ -73,8 +73,10 @@ impl SruExchange {
             |name| names.get(name).map(|set| set.query.clone()),
         )?;
         let facets = AskedFacets::of_search(request, &self.server.options)?;
-        let elements = request.medium_set_element_set_names.as_ref();
-        let elements = elements.or(request.small_set_element_set_names.as_ref());
+        let elements = request
+            .medium_set_element_set_names
+            .as_ref()
+            .or(request.small_set_element_set_names.as_ref());
         let mut set = StoredSearch {
             database,
             query,
@@ -348,8 +350,9 @@ impl SruExchange {
             let may_change =
                 set.form.schema == AskedSchema::Default && !self.sets.schemas.are_exhausted;
             let is_blank = has_only_blank_records(&response);
-            let refusal = schema_refusal(&response).map(ToString::to_string);
-            let refusal = refusal.or(is_blank.then(|| "the records are empty".to_owned()));
+            let refusal = schema_refusal(&response)
+                .map(ToString::to_string)
+                .or(is_blank.then(|| "the records are empty".to_owned()));
             let Some(refusal) = refusal.filter(|_| may_change) else {
                 break response;
             };

@@ -143,8 +143,10 @@ fn to_xml(record: &External) -> (Option<String>, Option<String>) {
     match RetrievedRecord::of(record) {
         RetrievedRecord::Marc(octets) => match iso2709::parse(&octets) {
             Ok(parsed) => {
-                let number = parsed.record.control_number();
-                let number = number.map(|octets| String::from_utf8_lossy(octets).trim().to_owned());
+                let number = parsed
+                    .record
+                    .control_number()
+                    .map(|octets| String::from_utf8_lossy(octets).trim().to_owned());
                 (Some(marcxml::to_xml(&parsed.record).text), number)
             }
             Err(_) => (None, None),

@@ -152,8 +152,10 @@ impl HttpClient {
             return Ok(());
         }
         self.kept = None;
-        let route = self.routes.to(&self.endpoint, self.proxy.as_deref());
-        let route = route.map_err(|error| Error::Route(Arc::new(error)))?;
+        let route = self
+            .routes
+            .to(&self.endpoint, self.proxy.as_deref())
+            .map_err(|error| Error::Route(Arc::new(error)))?;
         let (host, port) = (self.endpoint.host(), self.endpoint.port());
         let stream = route.connect(&host, port, timeouts).await?;
         let builder = http1::Builder::new().max_buf_size(MAX_HEAD).clone();
@@ -248,8 +250,10 @@ impl HttpClient {
         };
         debug!(method = %message.method(), path = %shown(&request.path), "HTTP request");
         let limit = timeouts.to_answer();
-        let response = limit.hold(phase, kept.sender.send_request(message)).await?;
-        let response = response.map_err(LostRequest::Lost)?;
+        let response = limit
+            .hold(phase, kept.sender.send_request(message))
+            .await?
+            .map_err(LostRequest::Lost)?;
         debug!(status = %response.status(), "HTTP answer");
         kept.is_used = true;
         Ok(response)

@@ -278,8 +278,11 @@ impl Connect for Proxied {
             }
             let proxy = &self.proxy;
             tracing::info!(%proxy, "connecting through a proxy");
-            let stream = self.inner.connect(&proxy.host, proxy.port, timeouts).await;
-            let stream = stream.map_err(|error| self.out_of_reach(error))?;
+            let stream = self
+                .inner
+                .connect(&proxy.host, proxy.port, timeouts)
+                .await
+                .map_err(|error| self.out_of_reach(error))?;
             let limit = timeouts.to_connect();
             limit
                 .hold(Phase::Proxy, self.through(stream, host, port))

@@ -86,8 +86,10 @@ pub(crate) fn unwrapped(text: Span<'_>) -> Span<'_> {
 fn trimmed(text: Span<'_>) -> Span<'_> {
     let is_blank = |octet: &u8| matches!(octet, b' ' | b'\t' | b'\r' | b'\n');
     let octets = text.octets();
-    let start = octets.iter().position(|octet| !is_blank(octet));
-    let start = start.unwrap_or(octets.len());
+    let start = octets
+        .iter()
+        .position(|octet| !is_blank(octet))
+        .unwrap_or(octets.len());
     let last = octets.iter().rposition(|octet| !is_blank(octet));
     let (text, _) = text.split_at(last.map_or(start, |last| last + 1));
     text.split_at(start).1

@@ -142,8 +142,11 @@ impl GopherUrl {
     /// Returns whether the data contains a control character, except in a filled form. Servers written in C, for
     /// example, treat a NUL octet as the end of the line.
     pub(crate) fn has_control(&self) -> bool {
-        let plus = self.plus.as_ref().filter(|plus| !plus.is_filled_form());
-        let plus = plus.map(GopherPlus::octets);
+        let plus = self
+            .plus
+            .as_ref()
+            .filter(|plus| !plus.is_filled_form())
+            .map(GopherPlus::octets);
         let fields = [Some(&self.selector), self.search.as_ref(), plus];
         let mut octets = fields.into_iter().flatten().flat_map(Octets::as_bytes);
         octets.any(u8::is_ascii_control)

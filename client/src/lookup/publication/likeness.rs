@@ -80,8 +80,10 @@ impl Publication {
     /// Compares the publication with `found`, the publication in a record. Returns `None` if they are different
     /// publications.
     fn likeness(&self, found: &Self) -> Option<Likeness> {
-        let pairs = self.titles.iter();
-        let pairs = pairs.flat_map(|one| found.titles.iter().map(move |two| one.compare(two)));
+        let pairs = self
+            .titles
+            .iter()
+            .flat_map(|one| found.titles.iter().map(move |two| one.compare(two)));
         Some(Likeness {
             title: pairs.flatten().min()?,
             author: self.authors.compare(&found.authors)?,

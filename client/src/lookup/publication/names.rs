@@ -57,8 +57,10 @@ impl Authors {
             names.filter_map(move |field| Name::of(field, is_person, places.is_marc_21))
         });
         let titles = places.titles(record).into_iter();
-        let said = titles.map(|title| places.responsibility(title));
-        let said = said.collect::<Vec<_>>().join(" ");
+        let said = titles
+            .map(|title| places.responsibility(title))
+            .collect::<Vec<_>>()
+            .join(" ");
         let begin: String = said.chars().take(MOST_OF_RESPONSIBILITY).collect();
         Self {
             names: names.take(MOST_NAMES).collect(),
@@ -78,10 +80,12 @@ impl Authors {
 
     /// Compares the names of two records. Returns `None` if the names can be compared and no two of them are the same.
     pub(super) fn compare(&self, other: &Self) -> Option<AuthorMatch> {
-        let pairs = self.names.iter();
-        let pairs = pairs.flat_map(|one| other.names.iter().map(move |two| one.compare(two)));
-        let said = said_in(&self.names, &other.responsibility);
-        let said = said.chain(said_in(&other.names, &self.responsibility));
+        let pairs = self
+            .names
+            .iter()
+            .flat_map(|one| other.names.iter().map(move |two| one.compare(two)));
+        let said = said_in(&self.names, &other.responsibility)
+            .chain(said_in(&other.names, &self.responsibility));
         let mut comparisons = pairs.chain(said).peekable();
         if comparisons.peek().is_none() {
             return Some(AuthorMatch::Unknown);

@@ -37,8 +37,13 @@ pub(crate) fn broader_searches(publication: &Publication) -> Vec<Attempt> {
     let mut attempts = Vec::new();
     let author = publication.authors.term();
     for title in &publication.titles {
-        let parts = title.terms.iter().map(String::as_str).chain(author);
-        let parts: Vec<SearchPart> = parts.map(|term| SearchPart::new(ANY, &[term])).collect();
+        let parts: Vec<SearchPart> = title
+            .terms
+            .iter()
+            .map(String::as_str)
+            .chain(author)
+            .map(|term| SearchPart::new(ANY, &[term]))
+            .collect();
         add(publication, &parts, &mut attempts);
     }
     attempts
@@ -99,8 +104,9 @@ mod tests {
             let text = format!("=LDR  00000nam a2200000 a 4500\n{lines}\n");
             let record = mrk::parse_all(&text).expect("a record").remove(0);
             let publication = Publication::of(&record).expect("a title");
-            let attempts = searches(&publication).into_iter();
-            let attempts = attempts.chain(broader_searches(&publication));
+            let attempts = searches(&publication)
+                .into_iter()
+                .chain(broader_searches(&publication));
             let found: Vec<String> = attempts
                 .map(|attempt| {
                     let mark = match attempt.precondition {

@@ -216,8 +216,10 @@ fn terms(title: &str) -> Vec<String> {
     });
     let kept: String = kept.collect();
     let words: Vec<&str> = kept.split_whitespace().take(MOST_WORDS).collect();
-    let terms = words.split(|word| *word == "&").map(bounded);
-    let terms = terms.filter(|term| !folded(term).is_empty());
+    let terms = words
+        .split(|word| *word == "&")
+        .map(bounded)
+        .filter(|term| !folded(term).is_empty());
     terms.take(MOST_TERMS).collect()
 }
 

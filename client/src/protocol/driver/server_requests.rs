@@ -89,8 +89,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         reference: Option<&ReferenceId>,
     ) -> Result<(Option<u64>, Phase), Error> {
         let phase = self.operations.phase();
-        let found = self.operations.find(reference);
-        let found = found.map_err(|fault| Error::fault(phase, fault))?;
+        let found = self
+            .operations
+            .find(reference)
+            .map_err(|fault| Error::fault(phase, fault))?;
         let (interruptions, number, phase) = match found {
             Some(operation) => {
                 let phase = operation.phase();

@@ -54,16 +54,14 @@ impl Pager {
         }
         self.without_form += 1;
         let present = &self.options.present;
-        let sets = self.options.element_sets.iter();
-        let sets = sets.map(|name| {
+        let sets = self.options.element_sets.iter().map(|name| {
             let form = PresentOptions {
                 element_set: Some(name.clone()),
                 ..present.clone()
             };
             (form, SubstituteForm::ElementSet(name.clone()))
         });
-        let syntaxes = self.options.alternatives.iter();
-        let syntaxes = syntaxes.map(|syntax| {
+        let syntaxes = self.options.alternatives.iter().map(|syntax| {
             let form = PresentOptions {
                 record_syntax: *syntax,
                 ..present.clone()

@@ -33,8 +33,11 @@ impl SruExchange {
             AskedSchema::Any => None,
             AskedSchema::Named(name) => Some(name.clone()),
             AskedSchema::Default => {
-                let chosen = self.sets.schemas.chosen.as_ref();
-                let chosen = chosen.or(self.server.options.schema.as_ref());
+                let chosen = self.sets.schemas.chosen.as_ref().or(self
+                    .server
+                    .options
+                    .schema
+                    .as_ref());
                 Some(chosen.map_or(MARCXML, String::as_str).to_owned())
             }
         }

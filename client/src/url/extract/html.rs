@@ -199,10 +199,12 @@ mod tests {
     /// text of a URL that was repaired.
     fn shown(page: &[u8], address: Option<&str>) -> Vec<String> {
         let shown = |url: &HtmlUrl| {
-            let place = url.attribute.as_ref();
-            let place = place.map_or("text".to_owned(), |(element, name)| {
-                format!("{element}@{name}")
-            });
+            let place = url
+                .attribute
+                .as_ref()
+                .map_or("text".to_owned(), |(element, name)| {
+                    format!("{element}@{name}")
+                });
             let octets = page.get(url.found.range.clone()).unwrap_or_default();
             let exact = match &url.found.written {
                 None if octets != url.found.url.as_bytes() => "~",

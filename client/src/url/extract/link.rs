@@ -15,8 +15,11 @@ use super::escape;
 /// Cleans and escapes the value of an attribute. If the value is not UTF-8, its path and fragment are converted from
 /// the charset `fallback` to UTF-8, while the octets of its query are kept, as in browsers.
 pub(super) fn cleaned(value: &[u8], fallback: Charset) -> String {
-    let octets = trimmed(value).iter().copied();
-    let octets: Vec<u8> = octets.filter(|octet| !b"\t\r\n".contains(octet)).collect();
+    let octets: Vec<u8> = trimmed(value)
+        .iter()
+        .copied()
+        .filter(|octet| !b"\t\r\n".contains(octet))
+        .collect();
     if std::str::from_utf8(&octets).is_ok() {
         return escape(&octets);
     }

@@ -122,8 +122,9 @@ fn read(text: &[u8], is_url: bool, base: Option<&str>) -> (Vec<FoundUrl>, Vec<Sk
         return (vec![found], Vec::new());
     }
     let scanned = scan(text);
-    let faults = scanned.faults.iter();
-    let faults: Vec<SkipReason> = faults
+    let faults: Vec<SkipReason> = scanned
+        .faults
+        .iter()
         .map(|fault| SkipReason::Wrapper(fault.kind))
         .collect();
     let link = text.trim_ascii();

@@ -56,8 +56,8 @@ pub(super) fn parse(text: &[u8], mode: Mode) -> Result<GopherUrl, UrlError> {
 fn item_type(path: Span<'_>, mode: Mode) -> Result<(GopherType, Span<'_>), UrlError> {
     let (character, rest) = match path.first() {
         Some(b'%') => {
-            let octet = common::escaped_octet(path);
-            let octet = octet.ok_or_else(|| path.fail(UrlErrorKind::BadPercentEscape))?;
+            let octet = common::escaped_octet(path)
+                .ok_or_else(|| path.fail(UrlErrorKind::BadPercentEscape))?;
             (Some(octet), path.split_at(3).1)
         }
         first => (first, path.split_at(1).1),

@@ -160,9 +160,13 @@ fn put(identifier: u8, contents: &[Vec<u8>]) -> Vec<u8> {
     match u8::try_from(contents.len()) {
         Ok(short) if short < 0x80 => octets.push(short),
         _ => {
-            let length = contents.len().to_be_bytes();
-            let length = length.iter().skip_while(|octet| **octet == 0);
-            let length: Vec<u8> = length.copied().collect();
+            let length: Vec<u8> = contents
+                .len()
+                .to_be_bytes()
+                .iter()
+                .skip_while(|octet| **octet == 0)
+                .copied()
+                .collect();
             octets.push(0x80 | u8::try_from(length.len()).unwrap_or(8));
             octets.extend(length);
         }
