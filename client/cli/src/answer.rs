@@ -335,8 +335,9 @@ impl Writing {
         let Some(form) = form else {
             return self.record(answer, envelope, external, subject);
         };
-        let element_set = form.element_set();
-        let element_set = element_set.map(|name| name.to_string_lossy().into_owned());
+        let element_set = form
+            .element_set()
+            .map(|name| name.to_string_lossy().into_owned());
         let envelope = || envelope().with("element_set", element_set);
         let answer = answer.adding(&format!("{which} came only in {form}"));
         let (mut piece, mut answer) = self.record(answer, envelope, external, subject);

@@ -72,8 +72,10 @@ impl Format {
         if asked != Self::default() {
             return Ok(asked);
         }
-        let extension = path.extension().and_then(|extension| extension.to_str());
-        let extension = extension.map(str::to_ascii_lowercase);
+        let extension = path
+            .extension()
+            .and_then(|extension| extension.to_str())
+            .map(str::to_ascii_lowercase);
         Ok(match extension.as_deref() {
             Some("mrc" | "marc") => Self::Marc,
             Some("xml") => Self::Marcxml,
@@ -362,8 +364,7 @@ fn written(
         }
         Err(error) => Some(error.to_string()),
     };
-    let control_number = record.control_number();
-    let control_number = control_number.filter(|number| !number.is_empty());
+    let control_number = record.control_number().filter(|number| !number.is_empty());
     Rendered {
         octets,
         notes,

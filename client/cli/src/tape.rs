@@ -187,8 +187,11 @@ fn said(apdu: &Apdu) -> String {
             }
         }
         Apdu::SearchRequest(request) => {
-            let databases = request.database_names.iter();
-            let databases: Vec<_> = databases.map(|name| name.0.to_string_lossy()).collect();
+            let databases: Vec<_> = request
+                .database_names
+                .iter()
+                .map(|name| name.0.to_string_lossy())
+                .collect();
             let query = query(&request.query);
             let set = request.result_set_name.to_string_lossy();
             format!("{query} in {}, into set {set}", databases.join(" "))

@@ -135,8 +135,10 @@ impl Retrieved {
     /// Returns text that compares the conversation for the retrieval with the one for the session, which has just been
     /// opened for `url` and recorded on `tape`. At a terminal, suggestions for what to type follow.
     fn introduction(&self, url: &str, tape: &Tape, output: &Output) -> Introduction {
-        let width = output.screen().map_or(USUAL_WIDTH, |(columns, _)| columns);
-        let width = width.min(MAX_WIDTH);
+        let width = output
+            .screen()
+            .map_or(USUAL_WIDTH, |(columns, _)| columns)
+            .min(MAX_WIDTH);
         let mut lines = self.heading(url, width);
         lines.extend(self.conversations(tape, width));
         lines.push(String::new());

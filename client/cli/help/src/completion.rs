@@ -36,8 +36,9 @@ impl Program {
     pub fn registration(&self, shell: Shell) -> io::Result<Vec<u8>> {
         let (name, mut script) = (shell.to_string(), Vec::new());
         let shells = Shells::builtins();
-        let shell = shells.completer(&name);
-        let shell = shell.ok_or_else(|| io::Error::other(format!("unknown shell {name}")))?;
+        let shell = shells
+            .completer(&name)
+            .ok_or_else(|| io::Error::other(format!("unknown shell {name}")))?;
         let variable = self.variable();
         shell.write_registration(&variable, self.name, self.name, self.name, &mut script)?;
         Ok(script)
@@ -51,8 +52,11 @@ impl Program {
     /// Writes the completions for the words of a line, which follow `--` among the arguments of the process. If an
     /// error occurs, nothing is written, because a message would disturb the line that the user is typing.
     pub fn complete(&self, arguments: impl IntoIterator<Item = OsString>) {
-        let words = arguments.into_iter().skip_while(|word| word != "--");
-        let words: Vec<OsString> = words.skip(1).collect();
+        let words: Vec<OsString> = arguments
+            .into_iter()
+            .skip_while(|word| word != "--")
+            .skip(1)
+            .collect();
         if !words.is_empty() {
             let mut text = Vec::new();
             if self.completions(words, &mut text).is_ok() {
@@ -65,8 +69,9 @@ impl Program {
     fn completions(&self, words: Vec<OsString>, text: &mut Vec<u8>) -> io::Result<()> {
         let name = env::var(self.variable()).unwrap_or_default();
         let shells = Shells::builtins();
-        let shell = shells.completer(&name);
-        let shell = shell.ok_or_else(|| io::Error::other("unknown shell"))?;
+        let shell = shells
+            .completer(&name)
+            .ok_or_else(|| io::Error::other("unknown shell"))?;
         let folder = env::current_dir().ok();
         let mut command = self.completed();
         if name != "bash" {

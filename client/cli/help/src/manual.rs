@@ -99,8 +99,11 @@ impl Program {
     pub fn manual_names(&self) -> Vec<String> {
         let command = self.built();
         let commands = documented(&command).map(|below| below.get_name().to_owned());
-        let topics = self.manual.topics.iter();
-        let topics = topics.map(|topic| self.short_name(topic).to_owned());
+        let topics = self
+            .manual
+            .topics
+            .iter()
+            .map(|topic| self.short_name(topic).to_owned());
         commands.chain(topics).collect()
     }
 
@@ -241,9 +244,12 @@ impl Program {
             page.blocks(&section);
         }
         page.section("See also");
-        let others = self.manual.topics.iter();
-        let others = others.filter(|other| other.name != topic.name);
-        let others = others.map(|topic| (topic.name.to_owned(), topic.section));
+        let others = self
+            .manual
+            .topics
+            .iter()
+            .filter(|other| other.name != topic.name)
+            .map(|topic| (topic.name.to_owned(), topic.section));
         references(
             std::iter::once((self.name.to_owned(), 1)).chain(others),
             &mut page,
@@ -274,8 +280,9 @@ impl Program {
         let positionals = all.iter().filter(|arg| arg.is_positional());
         positionals.for_each(|arg| self.argument(arg, page));
         for heading in headings {
-            let options = all.iter().filter(|arg| !arg.is_positional());
-            let mut options = options
+            let mut options = all
+                .iter()
+                .filter(|arg| !arg.is_positional())
                 .filter(|arg| arg.get_help_heading() == heading)
                 .peekable();
             if let (Some(heading), Some(_)) = (heading.filter(|_| !has_parts), options.peek()) {
@@ -288,8 +295,11 @@ impl Program {
     fn argument(&self, arg: &Arg, page: &mut Roff) {
         page.term(&term(arg));
         let id = arg.get_id().as_str();
-        let elsewhere = self.manual.elsewhere.iter();
-        let mut elsewhere = elsewhere.filter(|(known, _)| *known == id && !arg.is_positional());
+        let mut elsewhere = self
+            .manual
+            .elsewhere
+            .iter()
+            .filter(|(known, _)| *known == id && !arg.is_positional());
         if let Some((_, text)) = elsewhere.next_back() {
             page.words(&format!("{text}{}", values(arg, true)));
             return;
@@ -343,14 +353,18 @@ impl Program {
         entries("Files", self.manual.files, name, command, page);
         page.section("See also");
         let program = (!name.is_empty()).then(|| (self.name.to_owned(), 1));
-        let commands = documented(command).filter(|_| name.is_empty());
-        let commands = commands.map(|below| (format!("{}-{}", self.name, below.get_name()), 1));
-        let others = self.manual.see_also.iter();
-        let others = others.filter(|entry| entry.commands.covers(name, command));
-        let others = others.filter_map(|entry| {
-            let (page, section) = entry.term.trim_end_matches(')').split_once('(')?;
-            Some((page.to_owned(), section.parse().ok()?))
-        });
+        let commands = documented(command)
+            .filter(|_| name.is_empty())
+            .map(|below| (format!("{}-{}", self.name, below.get_name()), 1));
+        let others = self
+            .manual
+            .see_also
+            .iter()
+            .filter(|entry| entry.commands.covers(name, command))
+            .filter_map(|entry| {
+                let (page, section) = entry.term.trim_end_matches(')').split_once('(')?;
+                Some((page.to_owned(), section.parse().ok()?))
+            });
         let mut pages: Vec<_> = program.into_iter().chain(commands).collect();
         for other in others {
             if !pages.contains(&other) {

@@ -51,8 +51,7 @@ pub(crate) struct Envelope {
 impl Envelope {
     /// Creates an object with these keys, whose values are null until they are set.
     pub(crate) fn blank<'a>(keys: impl IntoIterator<Item = &'a &'a str>) -> Self {
-        let nulls = keys.into_iter();
-        let nulls = nulls.map(|key| ((*key).to_owned(), Value::Null));
+        let nulls = keys.into_iter().map(|key| ((*key).to_owned(), Value::Null));
         Value::Object(nulls.collect()).into()
     }
 
@@ -110,8 +109,10 @@ impl Envelope {
     /// this is the name of one part of the target's database.
     pub(crate) fn in_database(mut self, name: &str) -> Self {
         let text = |key: &str| self.keys.get(key).and_then(Value::as_str);
-        let asked = self.keys.get("databases").and_then(Value::as_array);
-        let asked: Vec<&str> = asked
+        let asked: Vec<&str> = self
+            .keys
+            .get("databases")
+            .and_then(Value::as_array)
             .into_iter()
             .flatten()
             .filter_map(Value::as_str)

@@ -26,11 +26,16 @@ impl SourceNotes {
         sources: &SearchSources,
         is_json: bool,
     ) -> Vec<Words> {
-        let failures = sources.sources.iter().filter_map(|source| source.failed());
-        let failures = failures.filter(|_| !is_json);
-        let failures = failures.map(|words| format!("{subject}: results are missing from {words}"));
-        let remarks = sources.remarks.iter();
-        let remarks = remarks.map(|words| format!("{subject}: {words}"));
+        let failures = sources
+            .sources
+            .iter()
+            .filter_map(|source| source.failed())
+            .filter(|_| !is_json)
+            .map(|words| format!("{subject}: results are missing from {words}"));
+        let remarks = sources
+            .remarks
+            .iter()
+            .map(|words| format!("{subject}: {words}"));
         let mut said = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut is_new = |words: &String| said.len() < MAX_NOTES && said.insert(words.clone());
         let notes = failures.chain(remarks).filter(|words| is_new(words));

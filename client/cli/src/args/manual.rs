@@ -173,8 +173,9 @@ pub(crate) fn completions(
 
 /// Prints a manual page, or writes all of them.
 pub(crate) fn page(arguments: &ManualArguments, output: &mut Output) -> Result<Exit, Failure> {
-    let page = PROGRAM.manual(arguments);
-    let page = page.map_err(|error| Failure::Usage(error.to_string()))?;
+    let page = PROGRAM
+        .manual(arguments)
+        .map_err(|error| Failure::Usage(error.to_string()))?;
     output.octets(page.as_bytes(), true)?;
     Ok(Exit::Delivered)
 }

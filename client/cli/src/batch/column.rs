@@ -310,8 +310,10 @@ mod tests {
 
     #[test]
     fn columns_that_do_not_exist() {
-        let wide = (1..=21).map(|number| format!("c{number}"));
-        let wide = wide.collect::<Vec<_>>().join(",");
+        let wide = (1..=21)
+            .map(|number| format!("c{number}"))
+            .collect::<Vec<_>>()
+            .join(",");
         let (shown, _) = wide.rsplit_once(',').expect("columns");
         let of_wide = format!(
             "there is no column \"x\" in its first row: {} …",

@@ -135,8 +135,8 @@ impl Report {
         if !self.file.is_empty()
             && let Some(mut lines) = self.file.read().map_err(unread)?
         {
-            let unanswered = UnansweredLines::of(BufReader::new(lines), self.form);
-            let mut unanswered = unanswered.map_err(refused_line)?;
+            let mut unanswered =
+                UnansweredLines::of(BufReader::new(lines), self.form).map_err(refused_line)?;
             if !destination.takes_back() {
                 unanswered = unanswered.at_end();
             }
@@ -228,8 +228,7 @@ impl Report {
             return Ok(None);
         }
         self.is_noted = true;
-        let handle = self.file.handle();
-        let handle = handle.map_err(|error| self.unwritten(&error))?;
+        let handle = self.file.handle().map_err(|error| self.unwritten(&error))?;
         Ok(handle.map(Arc::new))
     }
 

@@ -98,8 +98,9 @@ pub(crate) fn identifier_kind() -> ArgValueCandidates {
 /// Completes the name of an output format, except raw octets.
 pub(crate) fn format() -> ArgValueCandidates {
     ArgValueCandidates::new(|| {
-        let formats = Format::value_variants().iter();
-        let formats = formats.filter(|format| **format != Format::Raw);
+        let formats = Format::value_variants()
+            .iter()
+            .filter(|format| **format != Format::Raw);
         let values = formats.filter_map(ValueEnum::to_possible_value);
         values
             .map(|value| {
@@ -157,8 +158,10 @@ struct Line {
 impl Line {
     /// Returns the line that the shell passes to this process.
     fn of_process() -> Self {
-        let words = env::args_os().skip_while(|word| word != "--").skip(1);
-        let words: Vec<OsString> = words.collect();
+        let words: Vec<OsString> = env::args_os()
+            .skip_while(|word| word != "--")
+            .skip(1)
+            .collect();
         let targets = known_targets(targets_file(&words));
         Self { words, targets }
     }
@@ -189,10 +192,14 @@ impl Line {
             let paths = databases.map(|database| (format!("{name}/{database}"), title.clone()));
             return fitting(paths, typed);
         }
-        let demo = DEMO.iter().filter(|_| self.has("--demo"));
-        let demo = demo.map(|target| ((*target).to_owned(), None));
-        let names = self.targets.iter();
-        let names = names.map(|(name, title, _)| (name.clone(), title.clone()));
+        let demo = DEMO
+            .iter()
+            .filter(|_| self.has("--demo"))
+            .map(|target| ((*target).to_owned(), None));
+        let names = self
+            .targets
+            .iter()
+            .map(|(name, title, _)| (name.clone(), title.clone()));
         fitting(demo.chain(names), typed)
     }
 
@@ -203,8 +210,10 @@ impl Line {
         };
         let named = self.targets.iter().filter(|(name, ..)| is_named(name));
         let databases = named.flat_map(|(_, _, databases)| databases.iter().cloned());
-        let demo = DEMO.iter().filter(|_| self.has("--demo"));
-        let demo = demo.filter_map(|target| Some(target.split_once('/')?.1.to_owned()));
+        let demo = DEMO
+            .iter()
+            .filter(|_| self.has("--demo"))
+            .filter_map(|target| Some(target.split_once('/')?.1.to_owned()));
         fitting(demo.chain(databases).map(|name| (name, None)), typed)
     }
 }
@@ -280,8 +289,9 @@ mod tests {
     }
 
     fn values(found: Vec<CompletionCandidate>) -> Vec<String> {
-        let values = found.iter();
-        let values = values.map(|value| value.get_value().to_string_lossy().into_owned());
+        let values = found
+            .iter()
+            .map(|value| value.get_value().to_string_lossy().into_owned());
         values.collect()
     }
 

@@ -333,8 +333,7 @@ fn ask_password(options: &Identity, init: &mut InitializeRequest) -> Result<(), 
     let Some(user) = options.user.as_deref().filter(|_| !has_password) else {
         return Ok(());
     };
-    let password = password::ask(user);
-    let password = password
+    let password = password::ask(user)
         .map_err(|error| Failure::machine("read the password from the terminal", &error))?;
     let Some(password) = password else {
         return Ok(());

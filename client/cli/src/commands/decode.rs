@@ -289,8 +289,10 @@ impl TranscriptEntry {
     /// Describes the position of the line, such as `line 7, session 2, sent`.
     fn place(&self, line: usize) -> String {
         let session = self.session.map(|session| format!(", session {session}"));
-        let direction = self.direction.as_ref();
-        let direction = direction.map(|text| format!(", {}", shown(text.as_bytes())));
+        let direction = self
+            .direction
+            .as_ref()
+            .map(|text| format!(", {}", shown(text.as_bytes())));
         [Some(format!("line {line}")), session, direction]
             .into_iter()
             .flatten()

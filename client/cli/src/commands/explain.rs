@@ -100,8 +100,11 @@ struct DatabaseSummary {
 impl From<SruDescription> for Description {
     /// Converts the description. The server's databases are its links of the type `sru`.
     fn from(SruDescription { zeerex, xml, .. }: SruDescription) -> Self {
-        let links = zeerex.database.links.iter();
-        let links = links.filter(|(kind, _)| kind.eq_ignore_ascii_case("sru"));
+        let links = zeerex
+            .database
+            .links
+            .iter()
+            .filter(|(kind, _)| kind.eq_ignore_ascii_case("sru"));
         let databases = links.map(|(_, url)| DatabaseSummary {
             name: url.clone(),
             title: String::new(),
@@ -119,8 +122,12 @@ impl From<SruDescription> for Description {
 impl Description {
     /// Returns a line for each database on the server.
     fn list(&self) -> Vec<String> {
-        let program = self.zeerex.database.implementation.iter();
-        let program = program.map(|one| format!("program: {} {}", one.title, one.version));
+        let program = self
+            .zeerex
+            .database
+            .implementation
+            .iter()
+            .map(|one| format!("program: {} {}", one.title, one.version));
         let databases = self.databases.iter().map(|database| {
             let mut line = format!("database {}", database.name);
             if !database.title.is_empty() {
@@ -209,8 +216,10 @@ fn lines(description: &ZeeRex) -> Vec<String> {
     for (name, value) in &description.config.settings {
         put(name, value);
     }
-    let supports = description.config.supports.iter();
-    let supports: Vec<String> = supports
+    let supports: Vec<String> = description
+        .config
+        .supports
+        .iter()
         .map(|(name, value)| {
             if value.is_empty() {
                 name.clone()
@@ -231,8 +240,11 @@ fn lines(description: &ZeeRex) -> Vec<String> {
             ("scan", index.scan),
             ("sort", index.sort),
         ];
-        let uses = uses.iter().filter(|(_, is)| *is == Some(true));
-        let uses: Vec<&str> = uses.map(|(name, _)| *name).collect();
+        let uses: Vec<&str> = uses
+            .iter()
+            .filter(|(_, is)| *is == Some(true))
+            .map(|(name, _)| *name)
+            .collect();
         let mut line = format!("index {}", names(&index.maps).join(" "));
         if !index.title.is_empty() {
             line.push_str(&format!(": {}", index.title));

@@ -82,8 +82,10 @@ impl Arguments {
         let mut blocks = Vec::new();
         let named = part_names(&parts, query.as_rpn());
         if self.parts || (found.count() == Some(0) && parts.len() > 1) {
-            let lines = parts.iter().zip(&named);
-            let lines = lines.map(|(part, name)| part_line(part, name));
+            let lines = parts
+                .iter()
+                .zip(&named)
+                .map(|(part, name)| part_line(part, name));
             let lines: Vec<String> = ["parts of the query:".to_owned()]
                 .into_iter()
                 .chain(lines)
@@ -201,8 +203,11 @@ fn bar(count: i64, most: i64) -> String {
 }
 
 fn facet_json(facet: &FacetField) -> Value {
-    let terms = facet.terms.iter().flatten();
-    let terms = terms.map(|found| json!({"term": term(&found.term), "count": found.count}));
+    let terms = facet
+        .terms
+        .iter()
+        .flatten()
+        .map(|found| json!({"term": term(&found.term), "count": found.count}));
     json!({"field": field_name(facet), "terms": terms.collect::<Value>()})
 }
 

@@ -59,8 +59,10 @@ impl Fallbacks {
 /// Adds the default value of `--fallback` if the argument that follows the option is not one of its values, but for
 /// example a URL.
 pub(crate) fn complete(arguments: &mut [OsString]) {
-    let options = arguments.iter().take_while(|argument| *argument != "--");
-    let options = options.count();
+    let options = arguments
+        .iter()
+        .take_while(|argument| *argument != "--")
+        .count();
     for index in 0..options {
         if arguments
             .get(index)
@@ -91,8 +93,9 @@ pub(crate) fn again_as(subject: &str, reason: &str, step: &str) -> String {
 pub(crate) fn attempts(steps: &[Step], step: Option<&str>) -> Vec<String> {
     let pairs = steps.iter().zip(steps.iter().skip(1));
     // A step in the same form is the usual Present after a search, not another attempt.
-    let again = pairs.filter(|(failed, next)| failed.form != next.form);
-    let again = again.map(|(failed, next)| again_as(&failed.form, &failed.reason(), &next.form));
+    let again = pairs
+        .filter(|(failed, next)| failed.form != next.form)
+        .map(|(failed, next)| again_as(&failed.form, &failed.reason(), &next.form));
     again.chain(step.and_then(found_by)).collect()
 }
 

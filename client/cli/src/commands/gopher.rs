@@ -203,9 +203,12 @@ impl Fetch<'_> {
                 Ok(url.to_builder().search(term).build().map_err(unsendable))
             }
             Err(GopherPlanError::NeedsAnswers) => {
-                let given = self.arguments.answers.iter();
-                let given = given.map(|answer| answer.as_encoded_bytes().to_vec());
-                let given: Vec<Vec<u8>> = given.collect();
+                let given: Vec<Vec<u8>> = self
+                    .arguments
+                    .answers
+                    .iter()
+                    .map(|answer| answer.as_encoded_bytes().to_vec())
+                    .collect();
                 // Answers that cannot be sent are refused before anything is requested.
                 if let Err(error) = filled(url, &given) {
                     return Ok(Err(error));
@@ -309,8 +312,10 @@ async fn answered(
     given: Vec<Vec<u8>>,
     output: &mut Output,
 ) -> Result<Result<Vec<Vec<u8>>, GopherError>, Failure> {
-    let wanted = questions.iter().filter(|question| question.wants_answer());
-    let wanted = wanted.count();
+    let wanted = questions
+        .iter()
+        .filter(|question| question.wants_answer())
+        .count();
     if given.len() > wanted {
         let error = GopherPlanError::TooManyAnswers {
             questions: wanted,

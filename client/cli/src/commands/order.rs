@@ -214,8 +214,9 @@ async fn perform(
             }
         }
     }
-    let task = order.task();
-    let task = task.map_err(|error| Error::fault(Phase::ExtendedServices, error))?;
+    let task = order
+        .task()
+        .map_err(|error| Error::fault(Phase::ExtendedServices, error))?;
     let result = session
         .task_outcome(arguments.task.applied_to(task))
         .await?;

@@ -306,8 +306,9 @@ pub(crate) fn read_sorted(
     let (language, text) = lang.map_or_else(|| Language::of_typed(text), |lang| (lang, text));
     let is_cql = language == Language::Cql && cql::parse(text).is_ok();
     let query = read(dialects, Some(language), text).and_then(|(query, remark)| {
-        let keys = dialects.sort_keys(language, text);
-        let keys = keys.map_err(|error| pointed_out(&error, text))?;
+        let keys = dialects
+            .sort_keys(language, text)
+            .map_err(|error| pointed_out(&error, text))?;
         Ok((query, keys, remark))
     });
     let (query, keys, remark) = match query {

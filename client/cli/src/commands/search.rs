@@ -238,8 +238,11 @@ fn job(
     query: &[OsString],
     style: Style,
 ) -> Job<impl AsyncFn(&Ask, &mut Recipient) -> Answer> {
-    let targets = answers.places.iter().map(|place| place.text.clone());
-    let targets = targets.collect();
+    let targets = answers
+        .places
+        .iter()
+        .map(|place| place.text.clone())
+        .collect();
     let work =
         async move |ask: &Ask, recipient: &mut Recipient| answers.answer(ask, recipient).await;
     Job::new(work, query, targets, style)

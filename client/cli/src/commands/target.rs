@@ -179,8 +179,11 @@ impl TargetClient {
         output: &Output,
     ) -> Result<NamedTarget, Failure> {
         let text = shown(text.as_encoded_bytes());
-        let resolved = self.client.profiles().resolve(&text);
-        let mut resolved = resolved.map_err(|error| connection::usage(&error))?;
+        let mut resolved = self
+            .client
+            .profiles()
+            .resolve(&text)
+            .map_err(|error| connection::usage(&error))?;
         let mut identity = resolved.userinfo.take().as_ref().map(id_pass);
         if identity.is_some() && !self.sends_url_credentials {
             output.warning(&format!("{}: {}", redacted(&text), connection::NOT_SENT));

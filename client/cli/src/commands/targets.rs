@@ -193,8 +193,10 @@ fn show(arguments: &EachTarget<TargetsFile>, output: &mut Output) -> Result<Exit
 
 /// Returns an object with the SRU options of a profile.
 fn sru(options: &SruOptions) -> Value {
-    let indexes = options.indexes.iter();
-    let indexes = indexes.map(|(value, index)| (value.to_string(), index.as_str().into()));
+    let indexes = options
+        .indexes
+        .iter()
+        .map(|(value, index)| (value.to_string(), index.as_str().into()));
     json!({
         "version": options.version.as_str(),
         "method": options.method.name(),

@@ -118,8 +118,10 @@ impl Words {
         } else {
             Self::Note
         };
-        let notes = rendered.notes.iter();
-        let notes = notes.map(|note| kind(format!("{subject}: {note}")));
+        let notes = rendered
+            .notes
+            .iter()
+            .map(|note| kind(format!("{subject}: {note}")));
         let failure = rendered.failure.iter();
         let failure = failure.map(|failure| Self::Error(format!("{subject}: {failure}")));
         notes.chain(failure).collect()

@@ -141,8 +141,8 @@ impl LineState {
         let bar = bar.get_or_insert_with(|| {
             let target = ProgressDrawTarget::stderr_with_hz(REFRESHES);
             // The template is valid, so the default is never used.
-            let style = ProgressStyle::with_template("{spinner} {wide_msg}");
-            let style = style.unwrap_or_else(|_| ProgressStyle::default_spinner());
+            let style = ProgressStyle::with_template("{spinner} {wide_msg}")
+                .unwrap_or_else(|_| ProgressStyle::default_spinner());
             ProgressBar::with_draw_target(None, target).with_style(style)
         });
         bar.set_message(words);

@@ -61,8 +61,8 @@ impl Prompt {
         if let Ok(place) = self.current_target() {
             query = place.adapted(&query)?;
         }
-        let list = TermList::around(query);
-        let mut list = list.map_err(|_| Refusal::wrong("scan takes one term, not a query"))?;
+        let mut list = TermList::around(query)
+            .map_err(|_| Refusal::wrong("scan takes one term, not a query"))?;
         list.options.other_info = self.settings.other_info();
         Ok(list)
     }

@@ -142,8 +142,8 @@ impl Prompt {
             None if name.is_empty() => usual_commands(),
             None => {
                 let topics = TOPICS.iter().map(|(topic, _)| *topic);
-                let entry = entry(name);
-                let entry = entry.ok_or_else(|| Refusal::wrong(table::unknown(name, topics)))?;
+                let entry =
+                    entry(name).ok_or_else(|| Refusal::wrong(table::unknown(name, topics)))?;
                 output.line(&on_screen(&entry.help(), 2, output))?;
                 if entry.name == "find" {
                     output.line(QUERIES)?;

@@ -76,17 +76,21 @@ impl Prompt {
     }
 
     async fn open_target(&mut self, text: &str, output: &mut Output) -> CommandResult {
-        let resolved = self.context.client.profiles().resolve(text);
-        let mut resolved = resolved.map_err(|error| {
-            if text.contains(char::is_whitespace) {
-                Refusal::wrong(format!(
-                    "{}; open takes one target, and each further open another session",
-                    chain(&error)
-                ))
-            } else {
-                Refusal::caused(error)
-            }
-        })?;
+        let mut resolved = self
+            .context
+            .client
+            .profiles()
+            .resolve(text)
+            .map_err(|error| {
+                if text.contains(char::is_whitespace) {
+                    Refusal::wrong(format!(
+                        "{}; open takes one target, and each further open another session",
+                        chain(&error)
+                    ))
+                } else {
+                    Refusal::caused(error)
+                }
+            })?;
         let mut init = self.init()?;
         if let Some(userinfo) = resolved.userinfo.take() {
             if self.context.client.options().plan.allow_url_credentials {
@@ -164,8 +168,9 @@ impl Prompt {
                 output.note(hint);
             }
             let (exit, message) = explain(&error);
-            let meant = is_unresolved(&error).then(|| endpoint.host());
-            let meant = meant.and_then(|host| did_you_mean(client.profiles(), &host));
+            let meant = is_unresolved(&error)
+                .then(|| endpoint.host())
+                .and_then(|host| did_you_mean(client.profiles(), &host));
             let hint = meant.map_or_else(String::new, |hint| format!("; {hint}"));
             Refusal::Because(exit, format!("{message} (server {endpoint}){hint}"))
         })
@@ -173,8 +178,9 @@ impl Prompt {
 
     /// Returns the options for an SRU server: the options in its profile, unless the settings override them.
     fn sru_options(&self, target: Option<&Resolved>) -> SruOptions {
-        let options = target.and_then(|target| target.profile.sru.clone());
-        let mut options = options.unwrap_or_default();
+        let mut options = target
+            .and_then(|target| target.profile.sru.clone())
+            .unwrap_or_default();
         if let Some((method, version)) = self.settings.sru {
             options.method = method;
             options.version = version.unwrap_or(options.version);
@@ -185,12 +191,12 @@ impl Prompt {
     /// Opens the session for a URL. The record of a retrieval URL becomes the first result set. An open session with
     /// the same server and the same Init request is reused.
     async fn open_url(&mut self, text: &[u8], output: &mut Output) -> CommandResult {
-        let url = Z3950Url::parse(text, self.mode);
-        let url = url.map_err(|error| Refusal::wrong(format!("{}: {error}", named(text))))?;
+        let url = Z3950Url::parse(text, self.mode)
+            .map_err(|error| Refusal::wrong(format!("{}: {error}", named(text))))?;
         let mut options = self.context.client.options().plan.clone();
         options.init = self.init()?;
-        let plan = plan::plan(&url, &options);
-        let plan = plan.map_err(|error| Refusal::wrong(format!("{url}: {error}")))?;
+        let plan = plan::plan(&url, &options)
+            .map_err(|error| Refusal::wrong(format!("{url}: {error}")))?;
         let profiles = self.context.client.profiles();
         let plan = match profiles.of_url(&url) {
             Some((_, entry)) => plan.with_profile(&entry.profile),

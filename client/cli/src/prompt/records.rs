@@ -40,8 +40,9 @@ impl Prompt {
         if text.is_empty() {
             return Ok(set.next.saturating_sub(1).max(1));
         }
-        let range = range(text).filter(|range| range.count == 1 && range.set.is_none());
-        let range = range.ok_or(Refusal::Usage)?;
+        let range = range(text)
+            .filter(|range| range.count == 1 && range.set.is_none())
+            .ok_or(Refusal::Usage)?;
         self.check(&range)?;
         Ok(range.start)
     }

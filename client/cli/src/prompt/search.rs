@@ -93,8 +93,8 @@ impl Prompt {
                 let found = pager.found().clone();
                 // If a record cannot be read, the stream ends with an error. The error is dropped here, because it occurs again
                 // when the next records are requested.
-                let records = pager.stream_range(1, pager.received_with_search());
-                let records: Vec<ResultRecord> = records
+                let records: Vec<ResultRecord> = pager
+                    .stream_range(1, pager.received_with_search())
                     .filter_map(async |record| record.ok())
                     .collect()
                     .await;

@@ -250,8 +250,9 @@ impl Prompt {
         });
         let number =
             number.ok_or_else(|| Refusal::wrong("the record has no control number (field 001)"))?;
-        let database = database.or_else(|| self.searched().into_iter().next());
-        let database = database.unwrap_or_else(|| DEFAULT_DATABASE.into());
+        let database = database
+            .or_else(|| self.searched().into_iter().next())
+            .unwrap_or_else(|| DEFAULT_DATABASE.into());
         let url = Z3950Url::builder(Kind::Retrieval, host)
             .port(port)
             .database(Octets::from(database.0.as_bytes()))

@@ -218,8 +218,11 @@ impl Prompt {
     /// Returns a function that closes the open sessions in another thread, and waits for the servers' responses for at
     /// most [`FAREWELL`].
     pub(super) fn farewell(&self, runtime: Handle) -> impl FnOnce() + Send + 'static {
-        let sessions = self.sessions.iter().map(|opened| opened.session.clone());
-        let sessions: Vec<Session> = sessions.collect();
+        let sessions: Vec<Session> = self
+            .sessions
+            .iter()
+            .map(|opened| opened.session.clone())
+            .collect();
         move || {
             let farewells = sessions.iter().map(Session::close);
             let farewells = futures_util::future::join_all(farewells);

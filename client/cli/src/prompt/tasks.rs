@@ -68,8 +68,12 @@ impl Prompt {
             },
         };
         let id = (id != "none").then(|| RecordId::Opaque(id.into()));
-        let database = self.searched().into_iter().next();
-        let database = database.map(|name| name.0).unwrap_or_default();
+        let database = self
+            .searched()
+            .into_iter()
+            .next()
+            .map(|name| name.0)
+            .unwrap_or_default();
         let records = vec![SuppliedRecord::new(record, id, None)];
         let update = EsRequest::new(action, database, records);
         self.task(update_task(version, update), output).await

@@ -288,8 +288,10 @@ fn record(came: &NamePlusRecord) -> String {
 }
 
 fn closed(close: &Close) -> String {
-    let why = close.diagnostic_information.as_ref();
-    let why = why.map(|text: &InternationalString| format!(" ({})", text_of(text)));
+    let why = close
+        .diagnostic_information
+        .as_ref()
+        .map(|text: &InternationalString| format!(" ({})", text_of(text)));
     format!(
         "Ends the session; reason: {}{}.",
         close.close_reason,

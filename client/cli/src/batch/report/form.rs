@@ -200,8 +200,10 @@ impl ReportForm {
         if cells.len() != COLUMNS.len() {
             return None;
         }
-        let record = COLUMNS.iter().position(|column| *column == "record");
-        let record = record.and_then(|place| cells.get(place));
+        let record = COLUMNS
+            .iter()
+            .position(|column| *column == "record")
+            .and_then(|place| cells.get(place));
         Some(ParsedLine {
             position: position.parse().ok()?,
             target: Some(target.clone()),
@@ -439,8 +441,11 @@ mod tests {
         let command = <Batch as clap::Args>::augment_args(clap::Command::new("batch"));
         let mut options = command.get_arguments();
         let report = options.find(|option| option.get_id() == "report");
-        let help = report.and_then(clap::Arg::get_long_help).expect("a help");
-        let help = help.to_string().replace(['(', ')', ',', '.'], " ");
+        let help = report
+            .and_then(clap::Arg::get_long_help)
+            .expect("a help")
+            .to_string()
+            .replace(['(', ')', ',', '.'], " ");
         let words: Vec<&str> = help.split_whitespace().collect();
         for column in COLUMNS {
             assert!(words.contains(&column), "{column}");

@@ -58,8 +58,10 @@ impl Seen {
             DuplicateKey::ControlNumber => {
                 let number = record.control_number().filter(|number| !number.is_empty());
                 // Control numbers are unique only together with the agency that assigned them.
-                let agency = record.fields_by_tag("003").next();
-                let agency = agency.map_or(&[][..], |field| field.body.trim_ascii());
+                let agency = record
+                    .fields_by_tag("003")
+                    .next()
+                    .map_or(&[][..], |field| field.body.trim_ascii());
                 let key = number.map(|number| self.fingerprint((number, agency)));
                 key.into_iter().collect()
             }

@@ -141,8 +141,11 @@ impl Run<'_> {
     fn file(&mut self, path: &Path) -> Result<(), Failure> {
         let mut reader = Source::open(path, self.arguments, self.is_watching())?;
         let name = reader.name();
-        let size = path.metadata().ok().filter(Metadata::is_file);
-        let size = size.map(|data| data.len());
+        let size = path
+            .metadata()
+            .ok()
+            .filter(Metadata::is_file)
+            .map(|data| data.len());
         if let Some(words) = reader.remark() {
             self.progress.clear();
             self.output.note(&words);

@@ -83,8 +83,8 @@ impl<T> Sorter<T> {
                 .seek(SeekFrom::Start(entry.offset))
                 .and_then(|_| file.read_exact(&mut octets));
             read.map_err(unsorted)?;
-            let record = unpacked(octets.into());
-            let record = record.ok_or_else(|| unsorted(io::ErrorKind::InvalidData.into()))?;
+            let record = unpacked(octets.into())
+                .ok_or_else(|| unsorted(io::ErrorKind::InvalidData.into()))?;
             Ok((record, entry.data))
         }))
     }

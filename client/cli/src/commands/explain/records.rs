@@ -74,11 +74,17 @@ async fn describe_in(session: &Session, place: &NamedTarget) -> Result<Descripti
         zeerex.database.contact = contact.name.as_ref().map(text_of).unwrap_or_default();
     }
     if let Some(access) = &info.access_info {
-        let syntaxes = access.record_syntaxes.iter().flatten();
-        let syntaxes = syntaxes.map(|oid| oid.name().map_or(oid.to_string(), str::to_owned));
+        let syntaxes = access
+            .record_syntaxes
+            .iter()
+            .flatten()
+            .map(|oid| oid.name().map_or(oid.to_string(), str::to_owned));
         put(&mut zeerex, "record syntaxes", syntaxes.collect());
-        let element_sets = access.element_set_names.iter().flatten();
-        let element_sets = element_sets.map(|name| shown(name.0.as_bytes()));
+        let element_sets = access
+            .element_set_names
+            .iter()
+            .flatten()
+            .map(|name| shown(name.0.as_bytes()));
         put(&mut zeerex, "element sets", element_sets.collect());
     }
     zeerex.indexes = details.as_deref().map(indexes).unwrap_or_default();
@@ -183,8 +189,10 @@ fn indexes(details: &AttributeDetails) -> Vec<ZeeRexIndex> {
                 name.map_or(set.attribute_set.to_string(), str::to_owned)
             )
         };
-        let uses = set.attributes_by_type.iter();
-        let uses = uses.filter(|of_type| of_type.attribute_type == USE);
+        let uses = set
+            .attributes_by_type
+            .iter()
+            .filter(|of_type| of_type.attribute_type == USE);
         for value in uses.flat_map(|of_type| of_type.attribute_values.iter().flatten()) {
             let (number, text) = match &value.value {
                 StringOrNumeric::Numeric(number) => (Some(*number), number.to_string()),

@@ -60,8 +60,9 @@ fn hits_of(sources: &SearchSources) -> Option<String> {
         None => short(&source.name),
     });
     let hits = hits.collect::<Vec<_>>().join(", ");
-    let failures = sources.failures();
-    let failures = failures.map(|(name, why)| format!("{} failed: {}", short(name), reason(why)));
+    let failures = sources
+        .failures()
+        .map(|(name, why)| format!("{} failed: {}", short(name), reason(why)));
     let hits = Some(format!("hits: {hits}")).filter(|_| !hits.is_empty());
     let parts: Vec<String> = hits.into_iter().chain(failures).collect();
     Some(parts.join("; "))
@@ -153,8 +154,10 @@ fn expressed(expression: &QueryExpression) -> String {
 }
 
 fn commented(part: &TermExpression) -> String {
-    let comment = part.term_comment.as_ref();
-    let comment = comment.map(|text| format!(" – {}", text_of(text)));
+    let comment = part
+        .term_comment
+        .as_ref()
+        .map(|text| format!(" – {}", text_of(text)));
     comment.unwrap_or_default()
 }
 

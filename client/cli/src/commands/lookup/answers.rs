@@ -136,17 +136,26 @@ impl LookupAnswers {
             };
             self.end(ask, places, &sought, answer, recipient).await
         } else {
-            let failed = missing.failed.iter();
-            let failed = failed.map(|(target, words)| format!("{target}: {words}"));
-            let sources = missing.sources.iter();
-            let sources = sources
+            let failed = missing
+                .failed
+                .iter()
+                .map(|(target, words)| format!("{target}: {words}"));
+            let sources = missing
+                .sources
+                .iter()
                 .map(|(source, words)| format!("results are missing from {source}: {words}"));
             let is_one_of_several = sought.is_several() && ask.record.is_none();
-            let hit = found_by.filter(|_| is_one_of_several);
-            let hit = hit.map(|subject| format!("found by {subject}"));
+            let hit = found_by
+                .filter(|_| is_one_of_several)
+                .map(|subject| format!("found by {subject}"));
             let kept = self.kept(ask, &finds);
-            let remarks = hit.into_iter().chain(doubt).chain(kept);
-            let remarks: Vec<String> = remarks.chain(failed).chain(sources).collect();
+            let remarks: Vec<String> = hit
+                .into_iter()
+                .chain(doubt)
+                .chain(kept)
+                .chain(failed)
+                .chain(sources)
+                .collect();
             let answer = self.show_found(finds, best, recipient).await;
             match remarks.as_slice() {
                 [] => answer,
@@ -387,8 +396,10 @@ impl LookupAnswers {
                 _ => {}
             }
         }
-        let asked = places.iter().zip(lookups);
-        let asked = asked.filter(|(_, lookup)| lookup.done.is_some());
+        let asked = places
+            .iter()
+            .zip(lookups)
+            .filter(|(_, lookup)| lookup.done.is_some());
         (asked.collect(), best)
     }
 }

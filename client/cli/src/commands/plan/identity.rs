@@ -85,8 +85,11 @@ impl PlannedIdentity {
             (false, false) => "id-pass",
         };
         let variable = text(&credentials.password_env).filter(|_| form != "anonymous");
-        let command = credentials.password_command.as_ref();
-        let command = command.filter(|_| form != "anonymous").map(|_| "command");
+        let command = credentials
+            .password_command
+            .as_ref()
+            .filter(|_| form != "anonymous")
+            .map(|_| "command");
         Self {
             form,
             user: text(&credentials.user),

@@ -387,8 +387,7 @@ fn print(
     if octets && finding.verdict != Verdict::Pass {
         for exchange in &finding.exchanges {
             let mark = if exchange.is_sent { '>' } else { '<' };
-            let octets = digits(&exchange.octets);
-            let octets = octets.unwrap_or_else(|| HIDDEN.to_owned());
+            let octets = digits(&exchange.octets).unwrap_or_else(|| HIDDEN.to_owned());
             output.line(&format!("    {mark} {octets}"))?;
         }
     }

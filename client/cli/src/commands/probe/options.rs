@@ -200,8 +200,10 @@ impl Attempts<'_> {
         // An error only means that the session has already ended.
         let _ = session.close().await;
         let result = result?;
-        let came = result.records.iter();
-        let came = came.filter(|one| matches!(one, ResultRecord::Record { .. }));
+        let came = result
+            .records
+            .iter()
+            .filter(|one| matches!(one, ResultRecord::Record { .. }));
         Ok(format!(
             "{} of {records} records in messages of {size} octets, {}",
             came.count(),
@@ -212,8 +214,8 @@ impl Attempts<'_> {
     /// Opens another session in which a character set is proposed.
     async fn negotiation(&self) -> TrialResult {
         let proposal = OriginProposal::named(&["utf-8"], &[], true);
-        let init = init::negotiating(self.reach.init(self.place), proposal);
-        let init = init.map_err(|error| Error::fault(Phase::Init, error))?;
+        let init = init::negotiating(self.reach.init(self.place), proposal)
+            .map_err(|error| Error::fault(Phase::Init, error))?;
         let session = self
             .reach
             .session_with(self.place, |options| {
@@ -224,8 +226,9 @@ impl Attempts<'_> {
         let server = session.server_info().clone();
         // An error only means that the session has already ended.
         let _ = session.close().await;
-        let selected = server.negotiated();
-        let selected = selected.and_then(|response| response.selected_char_sets);
+        let selected = server
+            .negotiated()
+            .and_then(|response| response.selected_char_sets);
         match (selected, server.options) {
             (Some(_), _) => Ok("the server accepted the proposed character set".to_owned()),
             (None, options) if options.contains(Options::NEGOTIATION_MODEL) => {

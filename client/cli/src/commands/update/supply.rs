@@ -131,8 +131,8 @@ impl<'a> UpdateSource<'a> {
             if self.arguments.whole || self.arguments.service == Variant::Xml {
                 return self.whole(name, input).map(Some);
             }
-            let reader = RecordReader::guessing(input, InputForm::Marc);
-            let reader = reader.map_err(|error| Failure::input(&name, &error))?;
+            let reader = RecordReader::guessing(input, InputForm::Marc)
+                .map_err(|error| Failure::input(&name, &error))?;
             self.open = Some((name, reader));
         }
     }

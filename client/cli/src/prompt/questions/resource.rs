@@ -55,13 +55,14 @@ pub(super) fn in_words(question: &ResourceQuestion) -> String {
 /// Returns the server's message in a report, or the figures of the report if it has no message.
 fn report(question: &ResourceQuestion) -> Option<String> {
     if let Some(report) = question.value::<resource_report1::ResourceReport>() {
-        let figures = report.estimates.iter();
-        let figures = figures.map(|one| format!("{} {}", one.r#type, one.value));
+        let figures = report
+            .estimates
+            .iter()
+            .map(|one| format!("{} {}", one.r#type, one.value));
         return Some(said_or(&report.message, figures.collect()));
     }
     let report = question.value::<resource_report2::ResourceReport>()?;
-    let figures = report.estimates.iter().flatten();
-    let figures = figures.map(|one| {
+    let figures = report.estimates.iter().flatten().map(|one| {
         let kind = match &one.r#type {
             StringOrNumeric::String(name) => text_of(name),
             StringOrNumeric::Numeric(number) => EstimateType(*number).to_string(),
