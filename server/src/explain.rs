@@ -61,8 +61,9 @@ impl ExplainDatabase {
         let texts: Vec<_> = (0..).map(RecordId).zip(texts).collect();
         let found = EXPLAIN.find(search, &texts)?;
         let numbered = (0..).map(RecordId).zip(entries);
-        let entries = numbered.filter(|(number, _)| found.binary_search(number).is_ok());
-        let entries = entries.collect();
+        let entries = numbered
+            .filter(|(number, _)| found.binary_search(number).is_ok())
+            .collect();
         Ok(Hits::new(ExplainHits { entries }))
     }
 }

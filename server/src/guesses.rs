@@ -114,8 +114,10 @@ impl Guesses {
         let mut guessers = lock(&self.guessers);
         if !guessers.contains_key(&address) && guessers.len() >= limits.refused_addresses {
             guessers.retain(|_, guesser| !guesser.is_forgotten(now));
-            let oldest = guessers.iter().min_by_key(|(_, one)| one.silent_until);
-            let oldest = oldest.map(|(address, _)| *address);
+            let oldest = guessers
+                .iter()
+                .min_by_key(|(_, one)| one.silent_until)
+                .map(|(address, _)| *address);
             if let Some(oldest) = oldest.filter(|_| guessers.len() >= limits.refused_addresses) {
                 guessers.remove(&oldest);
             }

@@ -126,8 +126,9 @@ impl Metrics {
             return OperationDurations::default();
         };
         let mut sum = 0;
-        let within = BOUNDS.iter().zip(&counters.durations);
-        let within: Vec<_> = within
+        let within: Vec<_> = BOUNDS
+            .iter()
+            .zip(&counters.durations)
             .map(|(bound, count)| {
                 sum += count.load(Relaxed);
                 (*bound, sum)

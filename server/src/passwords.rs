@@ -82,8 +82,9 @@ impl PasswordHash {
     /// Fails if no random number generator is available, or if there is not enough memory.
     pub fn of(password: &[u8]) -> Result<Self, PasswordHashError> {
         use argon2::PasswordHasher;
-        let hashed = argon2::Argon2::default().hash_password(password);
-        let hashed = hashed.map_err(|error| PasswordHashError::Unavailable(error.to_string()))?;
+        let hashed = argon2::Argon2::default()
+            .hash_password(password)
+            .map_err(|error| PasswordHashError::Unavailable(error.to_string()))?;
         Ok(Self(hashed.to_string().into()))
     }
 
@@ -186,8 +187,10 @@ impl PasswordChecks {
             known.retain(|_, known| now < known.until);
         }
         if known.len() >= MAX_REMEMBERED {
-            let first = known.iter().min_by_key(|(_, known)| known.until);
-            let first = first.map(|(fingerprint, _)| *fingerprint);
+            let first = known
+                .iter()
+                .min_by_key(|(_, known)| known.until)
+                .map(|(fingerprint, _)| *fingerprint);
             first.map(|first| known.remove(&first));
         }
         let until = now.checked_add(time).unwrap_or(now);

@@ -52,8 +52,9 @@ pub(crate) fn catalogue() -> Arc<dyn Backend> {
         record("dup", "Emma"),
         record("dup", "Emma; war"),
     ];
-    let databases = MemoryBackend::builder().add_records("cat", cat);
-    let databases = databases.and_then(|all| all.add_records("B", [record("b1", "Peace")]));
+    let databases = MemoryBackend::builder()
+        .add_records("cat", cat)
+        .and_then(|all| all.add_records("B", [record("b1", "Peace")]));
     Arc::new(databases.expect("small records").build())
 }
 

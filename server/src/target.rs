@@ -160,8 +160,10 @@ impl Target {
     /// their own backends.
     #[cfg(feature = "sru")]
     pub(crate) fn databases(&self) -> Vec<DatabaseInfo> {
-        let special = self.special.iter();
-        let special = special.flat_map(|(_, backend)| backend.databases());
+        let special = self
+            .special
+            .iter()
+            .flat_map(|(_, backend)| backend.databases());
         self.backend
             .databases()
             .into_iter()
@@ -200,8 +202,7 @@ impl Target {
             let backend = Arc::clone(&self.backend);
             let (offer, limits) = (self.offer.clone(), self.limits.clone());
             let explain = ExplainDatabase::new(backend, offer, limits, &self.access);
-            let special = self.special.iter();
-            let special = special.map(|(_, backend)| Arc::clone(backend));
+            let special = self.special.iter().map(|(_, backend)| Arc::clone(backend));
             let explain = special.fold(explain, ExplainDatabase::and);
             Arc::new(explain) as Arc<dyn Backend>
         };

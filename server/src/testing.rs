@@ -336,8 +336,9 @@ impl TestServer {
     }
 
     fn end(&mut self) -> io::Result<Summary> {
-        let summary = self.stopped();
-        let summary = summary.unwrap_or_else(|| panic!("the server does not stop"));
+        let summary = self
+            .stopped()
+            .unwrap_or_else(|| panic!("the server does not stop"));
         let finished = self.draft.take().map_or(Ok(()), RecordingDraft::finish);
         finished.map(|()| summary)
     }

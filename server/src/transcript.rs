@@ -147,8 +147,10 @@ impl TranscriptEntry {
         let Some(octets) = object.get("octets") else {
             return Ok(None);
         };
-        let octets = octets.as_str().and_then(hex::octets);
-        let octets = octets.ok_or("octets are not in hexadecimal")?;
+        let octets = octets
+            .as_str()
+            .and_then(hex::octets)
+            .ok_or("octets are not in hexadecimal")?;
         let session = object.get("session").and_then(Value::as_u64);
         let entry = Self {
             session: session.ok_or("session is not a number")?,
@@ -157,8 +159,10 @@ impl TranscriptEntry {
             apdu: codec::decode(&octets).ok(),
             octets: octets.into(),
         };
-        let told = object.get("apdu").and_then(Value::as_str);
-        let told = told.ok_or("apdu is not a text")?;
+        let told = object
+            .get("apdu")
+            .and_then(Value::as_str)
+            .ok_or("apdu is not a text")?;
         if entry.may_be(told) {
             Ok(Some(entry))
         } else {
@@ -282,10 +286,14 @@ impl fmt::Display for Recording {
     /// Writes lines of JSON: one for each APDU, and then one for each HTTP message. The first line of a session is preceded by a
     /// line for the event that opens the session.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let apdus = self.entries.iter();
-        let apdus = apdus.map(|entry| (entry.session, entry.time, entry.to_json()));
-        let messages = self.messages.iter();
-        let messages = messages.map(|entry| (entry.session, entry.time, entry.to_json()));
+        let apdus = self
+            .entries
+            .iter()
+            .map(|entry| (entry.session, entry.time, entry.to_json()));
+        let messages = self
+            .messages
+            .iter()
+            .map(|entry| (entry.session, entry.time, entry.to_json()));
         let mut opened = HashSet::new();
         for (session, time, entry) in apdus.chain(messages) {
             if opened.insert(session) {

@@ -196,8 +196,10 @@ impl fmt::Debug for WebClient {
 
 /// Returns whether the query string of a URL has a parameter that identifies an SRU request.
 pub fn is_sru(query: &str) -> bool {
-    let names = query.split('&').filter_map(|pair| pair.split('=').next());
-    let mut names = names.map(|name| name.to_ascii_lowercase());
+    let mut names = query
+        .split('&')
+        .filter_map(|pair| pair.split('=').next())
+        .map(|name| name.to_ascii_lowercase());
     names.any(|name| {
         let known = ["operation", "version", "query", "scanclause", "querytype"];
         known.contains(&name.as_str()) || name.starts_with("x-")

@@ -94,8 +94,10 @@ mod tests {
             let query = parse_pqf(query).expect(query);
             let operand = query.rpn.terms().next().expect("a term");
             let clause = Clause::of(operand);
-            let read = clause.as_ref().map_err(|why| why.condition);
-            let read = read.map(|clause| (clause.access_point, clause.truncation, &*clause.text));
+            let read = clause
+                .as_ref()
+                .map_err(|why| why.condition)
+                .map(|clause| (clause.access_point, clause.truncation, &*clause.text));
             assert_eq!(read, expected, "{query}");
         }
     }

@@ -91,8 +91,10 @@ impl ExplainEntry {
     ) -> Self {
         let common = [(CATEGORY, category), (LANGUAGE, ENGLISH)];
         let common = common.map(|(r#use, text)| (r#use, text.to_owned()));
-        let texts = common.into_iter().chain(texts);
-        let texts = texts.map(|(r#use, text)| (r#use, text.to_lowercase()));
+        let texts = common
+            .into_iter()
+            .chain(texts)
+            .map(|(r#use, text)| (r#use, text.to_lowercase()));
         Self {
             texts: texts.collect(),
             record,
@@ -122,8 +124,10 @@ pub(super) fn entries(
     let has_tasks = offer.options.contains(Options::EXTENDED_SERVICES);
     databases.extend(has_tasks.then(|| PACKAGES.info()));
     databases.push(EXPLAIN.info());
-    let syntaxes = databases.iter().flat_map(|one| one.syntaxes.clone());
-    let syntaxes: BTreeSet<Oid> = syntaxes.collect();
+    let syntaxes: BTreeSet<Oid> = databases
+        .iter()
+        .flat_map(|one| one.syntaxes.clone())
+        .collect();
     let sets = attribute_sets(&databases);
     let mut entries = vec![
         category_list(),
@@ -352,8 +356,10 @@ fn attribute_details(database: &DatabaseInfo) -> ExplainEntry {
         attributes_by_set: Some(by_set.collect()),
         ..AttributeDetails::default()
     };
-    let texts = sets.keys().map(|set| (ATTRIBUTE_SET, set.to_string()));
-    let texts = texts.chain([(DATABASE, database.name.clone())]);
+    let texts = sets
+        .keys()
+        .map(|set| (ATTRIBUTE_SET, set.to_string()))
+        .chain([(DATABASE, database.name.clone())]);
     ExplainEntry::new(
         "AttributeDetails",
         ExplainRecord::AttributeDetails(details.into()),
@@ -375,13 +381,14 @@ fn indexes(
 }
 
 fn term_list_info(database: &DatabaseInfo) -> ExplainEntry {
-    let lists = indexes(database, DatabaseInfo::scans).into_keys();
-    let lists = lists.map(|name| TermList {
-        name: name.into(),
-        search_cost: Some(SearchCost::OPTIMIZED),
-        scanable: true,
-        ..TermList::default()
-    });
+    let lists = indexes(database, DatabaseInfo::scans)
+        .into_keys()
+        .map(|name| TermList {
+            name: name.into(),
+            search_cost: Some(SearchCost::OPTIMIZED),
+            scanable: true,
+            ..TermList::default()
+        });
     let info = TermListInfo {
         common_info: common_info(),
         database_name: DatabaseName::from(database.name.as_str()),
@@ -432,12 +439,13 @@ fn term_list_details<'a>(
 }
 
 fn sort_details(database: &DatabaseInfo) -> ExplainEntry {
-    let keys = indexes(database, DatabaseInfo::sorts).into_iter();
-    let keys = keys.map(|(name, attributes)| SortKeyDetails {
-        description: Some(name.into()),
-        attribute_specifications: combinations(&attributes),
-        ..SortKeyDetails::default()
-    });
+    let keys = indexes(database, DatabaseInfo::sorts)
+        .into_iter()
+        .map(|(name, attributes)| SortKeyDetails {
+            description: Some(name.into()),
+            attribute_specifications: combinations(&attributes),
+            ..SortKeyDetails::default()
+        });
     let details = SortDetails {
         common_info: common_info(),
         database_name: DatabaseName::from(database.name.as_str()),

@@ -73,8 +73,10 @@ impl PackageDatabase {
         let RecordId(number) = wanted.record;
         let deleted = || diagnostic(Condition::RECORD_DELETED, number.to_string());
         let number = u32::try_from(number).map_err(|_| deleted())?;
-        let task = self.tasks.of_number(number, self.user.as_deref());
-        let task = task.ok_or_else(deleted)?;
+        let task = self
+            .tasks
+            .of_number(number, self.user.as_deref())
+            .ok_or_else(deleted)?;
         let task = self.open(number, &task);
         let failed = || diagnostic(Condition::SYSTEM_ERROR_PRESENTING, number.to_string());
         let package = task.package(number).ok_or_else(failed)?;

@@ -202,8 +202,10 @@ impl Tasks {
         user: Option<&str>,
         function: Function,
     ) -> Result<(u32, Arc<Task>), Diagnostic> {
-        let name = kind.name.as_ref();
-        let name = name.ok_or_else(|| diagnostic(Condition::PARAMETER_MISSING, "packageName"))?;
+        let name = kind
+            .name
+            .as_ref()
+            .ok_or_else(|| diagnostic(Condition::PARAMETER_MISSING, "packageName"))?;
         let kept = lock(&self.0);
         let of_kind = || kept.tasks.iter().filter(|(_, task)| task.kind == *kind);
         let own = of_kind().find(|(_, task)| task.owner.as_deref() == user);
@@ -393,8 +395,10 @@ mod tests {
             ("a", None, Err(219)),
             ("b", Some("ann"), Err(219)),
         ] {
-            let named = tasks.named(&kind(name), user, Function::DELETE);
-            let named = named.map(|(number, _)| number).map_err(|why| why.condition);
+            let named = tasks
+                .named(&kind(name), user, Function::DELETE)
+                .map(|(number, _)| number)
+                .map_err(|why| why.condition);
             assert_eq!(named, expected, "{name} {user:?}");
         }
         let nameless = TaskKind {

@@ -195,11 +195,12 @@ impl Script {
     fn strike(&mut self, fault: &Fault, request: &Apdu, output: &mut Output) {
         match fault {
             Fault::Challenge(challenge) => {
-                let apdus = std::mem::take(&mut output.items).into_iter();
-                let apdus = apdus.filter_map(|item| match item {
-                    Item::Apdu(apdu) => Some(apdu),
-                    Item::Octets(_) => None,
-                });
+                let apdus = std::mem::take(&mut output.items)
+                    .into_iter()
+                    .filter_map(|item| match item {
+                        Item::Apdu(apdu) => Some(apdu),
+                        Item::Octets(_) => None,
+                    });
                 let reply = Reply {
                     apdus: apdus.collect(),
                     hang_up: output.hang_up,

@@ -53,8 +53,10 @@ impl HttpAnswer {
             StatusCode::UNAUTHORIZED => Some((WWW_AUTHENTICATE, challenge)),
             _ => None,
         };
-        let kind = self.kind.map(|kind| (CONTENT_TYPE, kind));
-        let kind = kind.filter(|_| self.status != StatusCode::NO_CONTENT);
+        let kind = self
+            .kind
+            .map(|kind| (CONTENT_TYPE, kind))
+            .filter(|_| self.status != StatusCode::NO_CONTENT);
         let for_browsers = kind.is_some().then_some([
             (CONTENT_SECURITY_POLICY, POLICY),
             (X_CONTENT_TYPE_OPTIONS, "nosniff"),

@@ -450,8 +450,11 @@ fn is_last(head: &Parts) -> bool {
     if head.headers.contains_key(TRANSFER_ENCODING) {
         return true;
     }
-    let options = head.headers.get_all(CONNECTION).iter();
-    let mut options = options.flat_map(|value| value.to_str().unwrap_or_default().split(','));
+    let mut options = head
+        .headers
+        .get_all(CONNECTION)
+        .iter()
+        .flat_map(|value| value.to_str().unwrap_or_default().split(','));
     let mut is_named = |name: &str| options.any(|option| option.trim().eq_ignore_ascii_case(name));
     if head.version >= Version::HTTP_11 {
         is_named("close")

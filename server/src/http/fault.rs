@@ -53,8 +53,10 @@ const HTML: &str = "text/html; charset=utf-8";
 
 /// Returns the status that a rule requests, if it is a final HTTP status; otherwise, returns `known`.
 fn http_status(wanted: PresentStatus, known: StatusCode) -> StatusCode {
-    let wanted = u16::try_from(wanted.0).ok().filter(|code| *code >= 200);
-    let wanted = wanted.and_then(|code| StatusCode::from_u16(code).ok());
+    let wanted = u16::try_from(wanted.0)
+        .ok()
+        .filter(|code| *code >= 200)
+        .and_then(|code| StatusCode::from_u16(code).ok());
     wanted.unwrap_or(known)
 }
 

@@ -168,8 +168,11 @@ fn is_of_other_site(headers: &HeaderMap, (host, port): &(String, Option<u16>)) -
     let Some(origin) = headers.get(ORIGIN) else {
         return false;
     };
-    let origin = origin.to_str().ok().and_then(|it| it.split_once("://"));
-    let origin = origin.and_then(|(_, authority)| host_and_port(authority));
+    let origin = origin
+        .to_str()
+        .ok()
+        .and_then(|it| it.split_once("://"))
+        .and_then(|(_, authority)| host_and_port(authority));
     origin.is_none_or(|(of_host, of_port)| !of_host.eq_ignore_ascii_case(host) || of_port != *port)
 }
 
@@ -230,8 +233,8 @@ fn is_utf8(parameters: &str) -> bool {
 /// transfer coding.
 fn names_length(octets: &[u8]) -> bool {
     let is_empty = |line: &&[u8]| matches!(line, [] | [b'\r']);
-    let lines = octets.split(|octet| *octet == b'\n');
-    let mut lines = lines
+    let mut lines = octets
+        .split(|octet| *octet == b'\n')
         .skip_while(is_empty)
         .take_while(|line| !is_empty(line));
     let name = CONTENT_LENGTH.as_str().as_bytes();

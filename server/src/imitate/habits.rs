@@ -70,8 +70,10 @@ fn deleted(answer: &mut Apdu) {
     let Apdu::DeleteResultSetResponse(delete) = answer else {
         return;
     };
-    let statuses = delete.delete_list_statuses.as_deref_mut();
-    let statuses = statuses.unwrap_or_default();
+    let statuses = delete
+        .delete_list_statuses
+        .as_deref_mut()
+        .unwrap_or_default();
     let known = matches!(statuses, [only] if only.id.0.as_bytes() == b"1");
     delete.delete_operation_status = if known {
         DeleteSetStatus::SUCCESS
@@ -102,8 +104,10 @@ fn carried_out(request: &Apdu, answer: &mut Apdu) {
     else {
         return;
     };
-    let parameters = request.task_specific_parameters.as_ref();
-    let parameters = parameters.and_then(|given| TaskParameters::from_external(given).ok());
+    let parameters = request
+        .task_specific_parameters
+        .as_ref()
+        .and_then(|given| TaskParameters::from_external(given).ok());
     let (package, diagnostics) = match parameters {
         Some(TaskParameters::Update(_)) if request.package_type == oid::DATABASE_UPDATE_1 => {
             let addinfo = "x".repeat(27) + &"y".repeat(14);
@@ -154,8 +158,11 @@ fn ordered(request: &ExtendedServicesRequest, order: ItemOrder) -> Option<Extern
     let ItemOrder::EsRequest(asked) = order else {
         return None;
     };
-    let in_xml = asked.not_to_keep.item_request.as_ref();
-    let in_xml = in_xml.filter(|request| request.direct_reference == Some(oid::XML));
+    let in_xml = asked
+        .not_to_keep
+        .item_request
+        .as_ref()
+        .filter(|request| request.direct_reference == Some(oid::XML));
     let document = in_xml.map(|_| External::octet_aligned(oid::XML, "<dummy>x</dummy>"));
     let done = ItemOrder::TaskPackage(Box::new(item_order::TaskPackage {
         origin_part: asked.to_keep,

@@ -47,8 +47,10 @@ impl AdmittedUsers {
             users.retain(|_, known| now < known.until);
         }
         if users.len() >= MAX_REMEMBERED {
-            let first = users.iter().min_by_key(|(_, known)| known.until);
-            let first = first.map(|(fingerprint, _)| *fingerprint);
+            let first = users
+                .iter()
+                .min_by_key(|(_, known)| known.until)
+                .map(|(fingerprint, _)| *fingerprint);
             first.map(|first| users.remove(&first));
         }
         let until = now.checked_add(REMEMBERED).unwrap_or(now);

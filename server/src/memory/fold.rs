@@ -33,8 +33,9 @@ impl MemoryBackend {
         let _folding = lock(&self.0.folding);
         let mut files = lock(&self.0.files);
         let catalogue = self.current();
-        let number = catalogue.number(database);
-        let number = number.ok_or_else(|| SaveError::NoDatabase(database.to_owned()))?;
+        let number = catalogue
+            .number(database)
+            .ok_or_else(|| SaveError::NoDatabase(database.to_owned()))?;
         files.save_to(&catalogue.index, number, path)
     }
 

@@ -145,8 +145,7 @@ impl WorkBudget {
     /// Fails if fewer units remain or the work was cancelled. In both cases, no units remain afterwards.
     pub(super) fn spend(&mut self, units: usize) -> Result<(), Exhausted> {
         let units = u64::try_from(units).unwrap_or(u64::MAX);
-        let left = self.left.checked_sub(units);
-        let left = left.filter(|_| {
+        let left = self.left.checked_sub(units).filter(|_| {
             let mut slice = self.slice.iter_mut();
             slice.all(|slice| slice.spend(units))
         });

@@ -126,8 +126,9 @@ impl Merged {
             .flat_map(|((segment, before), (_, now))| {
                 present(segment, before).map(|number| now.contains(number))
             });
-        let deleted = (0..=u16::MAX).zip(since);
-        let deleted = deleted.filter_map(|(number, is_deleted)| is_deleted.then_some(number));
+        let deleted = (0..=u16::MAX)
+            .zip(since)
+            .filter_map(|(number, is_deleted)| is_deleted.then_some(number));
         let deleted = Arc::new(Part::of_vec(deleted.collect()));
         let merged = (self.segment.len() > 0).then(|| (Arc::new(self.segment), deleted));
         all.splice(places, merged);

@@ -98,8 +98,11 @@ pub(super) fn facets(
         let mut printed = PrintedEntries::new((index, fields), terms, Some(hits));
         let wanted = wanted.map(|(term, records)| {
             // If no work is left, the remaining terms are shown in folded form.
-            let shown = printed.as_mut().map(|printed| printed.of(term, work));
-            let shown = shown.and_then(Result::ok).flatten();
+            let shown = printed
+                .as_mut()
+                .map(|printed| printed.of(term, work))
+                .and_then(Result::ok)
+                .flatten();
             let shown = shown.filter(|shown| shown.len() <= MAX_TERM);
             let octets = shown.map_or_else(|| term.to_vec(), String::into_bytes);
             (Term::General(octets.into()), records)

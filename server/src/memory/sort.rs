@@ -55,8 +55,10 @@ pub(super) fn prepared(
     }
     let (view, records) = merged(current, sort.inputs, work)?;
     let catalogue = &current.catalogue;
-    let keys = sort.keys.iter();
-    let keys = keys.map(|key| Key::read(key, &catalogue.fields, |name| catalogue.known(name)));
+    let keys = sort
+        .keys
+        .iter()
+        .map(|key| Key::read(key, &catalogue.fields, |name| catalogue.known(name)));
     Ok(Prepared {
         view,
         records,
@@ -88,8 +90,11 @@ fn merged(
     } else {
         let mut records = Vec::new();
         for hits in inputs {
-            let hits = current.catalogue.index.adopt(hits, work)?;
-            let hits = hits.ok_or_else(gone)?;
+            let hits = current
+                .catalogue
+                .index
+                .adopt(hits, work)?
+                .ok_or_else(gone)?;
             records.extend(hits.iter());
         }
         (current.clone(), records)

@@ -88,8 +88,10 @@ impl Turns {
     }
 
     pub(super) fn counts(&self) -> JobCounts {
-        let working = self.jobs.iter();
-        let working = working.filter(|job| job.state == JobState::Working);
+        let working = self
+            .jobs
+            .iter()
+            .filter(|job| job.state == JobState::Working);
         let running = working.count();
         JobCounts {
             running,
@@ -152,8 +154,7 @@ impl Turns {
         if self.free == 0 {
             return None;
         }
-        let begun = self.jobs.iter();
-        let begun = begun.filter(|job| job.state != JobState::Queued);
+        let begun = self.jobs.iter().filter(|job| job.state != JobState::Queued);
         let busy: Vec<Caller> = begun.map(|job| job.caller.clone()).collect();
         let mut of_address: HashMap<Option<IpAddr>, usize> = HashMap::new();
         for caller in &busy {
@@ -210,8 +211,10 @@ mod tests {
                 break;
             }
             for ticket in given {
-                let at = waiting.iter().position(|(known, ..)| *known == ticket);
-                let at = at.expect("a job that waits");
+                let at = waiting
+                    .iter()
+                    .position(|(known, ..)| *known == ticket)
+                    .expect("a job that waits");
                 order.push(waiting[at].1);
                 waiting[at].2 -= 1;
                 match waiting[at].2 {

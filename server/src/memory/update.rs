@@ -330,8 +330,10 @@ pub(super) fn marc(external: &External) -> Result<MarcRecord, Diagnostic> {
             }
         }
         _ => {
-            let syntax = external.direct_reference.map(|syntax| syntax.to_string());
-            let syntax = syntax.unwrap_or_default();
+            let syntax = external
+                .direct_reference
+                .map(|syntax| syntax.to_string())
+                .unwrap_or_default();
             Err(diagnostic(Condition::RECORD_SYNTAX, syntax))
         }
     }

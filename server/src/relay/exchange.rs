@@ -119,8 +119,9 @@ impl<'a> RelayedSession<'a> {
                     }
                     Err(output) => return Passed::Answered(output),
                 };
-                let changed = (request != sent).then(|| codec::encode(&request));
-                let changed = changed.and_then(Result::ok);
+                let changed = (request != sent)
+                    .then(|| codec::encode(&request))
+                    .and_then(Result::ok);
                 (striking, changed.map_or(octets, Bytes::from))
             }
         };

@@ -215,8 +215,10 @@ fn with_package(
 /// # Errors
 /// Condition 1008 if there are no parameters, 1043 if they belong to another service, 1057 if they are malformed.
 fn parameters(request: &ExtendedServicesRequest) -> Result<TaskParameters, Diagnostic> {
-    let external = request.task_specific_parameters.as_ref();
-    let external = external.ok_or_else(|| missing("taskSpecificParameters"))?;
+    let external = request
+        .task_specific_parameters
+        .as_ref()
+        .ok_or_else(|| missing("taskSpecificParameters"))?;
     if external.direct_reference != Some(request.package_type) {
         let syntax = external.direct_reference.map(|syntax| syntax.to_string());
         return Err(diagnostic(

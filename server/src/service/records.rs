@@ -32,8 +32,9 @@ pub(super) fn of_names(
     syntax: Option<Oid>,
     names: Option<&ElementSetNames>,
 ) -> Result<Composition, Diagnostic> {
-    let syntax = syntax.map(|syntax| known_syntax(backend, syntax));
-    let syntax = syntax.transpose()?;
+    let syntax = syntax
+        .map(|syntax| known_syntax(backend, syntax))
+        .transpose()?;
     let known = |name| known_element_set(backend, is_strict, name, syntax.as_ref());
     let mut composition = Composition::full(syntax);
     match names {

@@ -99,8 +99,11 @@ fn response(
     let terms = scanned.before.into_iter().chain(after);
     let (entries, cut) = packed(terms, association.terms.preferred_message_size);
     let returned = entries.len();
-    let failures = scanned.failures.into_iter().map(DiagRec::DefaultFormat);
-    let failures: Vec<DiagRec> = failures.collect();
+    let failures: Vec<DiagRec> = scanned
+        .failures
+        .into_iter()
+        .map(DiagRec::DefaultFormat)
+        .collect();
     let has_any = returned > 0 || !failures.is_empty();
     let entries = has_any.then_some(ListEntries {
         entries: (returned > 0).then_some(entries),

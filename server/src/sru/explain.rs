@@ -66,8 +66,12 @@ impl SruSession {
             links.push(("z39.50".to_owned(), format!("z39.50s://{authority}/{path}")));
         }
         // The description also links to the other databases that the user may search.
-        let others = self.target.databases().into_iter().map(|one| one.name);
-        let others = others.filter(|name| name.to_lowercase() != database.name.to_lowercase());
+        let others = self
+            .target
+            .databases()
+            .into_iter()
+            .map(|one| one.name)
+            .filter(|name| name.to_lowercase() != database.name.to_lowercase());
         let may_have = |name: &String| {
             let name = DatabaseName::from(name.as_str());
             association.backend_of(&[name]).is_ok()
@@ -182,8 +186,10 @@ fn config(database: &DatabaseInfo, schemas: &[ZeeRexSchema], target: &Target) ->
         (true, "facets"),
         (is_updated, "update"),
     ];
-    let services = services.into_iter().filter(|(has, _)| *has);
-    let services = services.map(|(_, name)| pair(name, String::new()));
+    let services = services
+        .into_iter()
+        .filter(|(has, _)| *has)
+        .map(|(_, name)| pair(name, String::new()));
     let languages = ["cql", "pqf"].map(|name| pair("queryType", name.to_owned()));
     let masks = ["*", "?"].map(|mask| pair("maskingCharacter", mask.to_owned()));
     let masks = masks
@@ -241,8 +247,10 @@ impl CqlIndexes {
             let Some((set, name)) = index.split_once('.') else {
                 continue;
             };
-            let attributes = properties.attributes(&format!("index.{index}"));
-            let mut attributes = attributes.unwrap_or_default().iter();
+            let mut attributes = properties
+                .attributes(&format!("index.{index}"))
+                .unwrap_or_default()
+                .iter();
             let value = attributes.find(|attribute| attribute.attribute_type == USE);
             let Some(value) = value.and_then(|attribute| attribute.value.parse().ok()) else {
                 continue;
@@ -264,8 +272,8 @@ impl CqlIndexes {
 /// Returns the names in a category of the properties, with the attributes to which they correspond.
 fn with_attributes(properties: &Properties, category: &str) -> Vec<(String, Vec<(i64, i64)>)> {
     let named = properties.names(category).map(|name| {
-        let attributes = properties.attributes(&format!("{category}.{name}"));
-        let attributes = attributes
+        let attributes = properties
+            .attributes(&format!("{category}.{name}"))
             .unwrap_or_default()
             .iter()
             .filter_map(|attribute| {

@@ -120,8 +120,8 @@ fn sort_specs(query: &Cql, text: &str) -> Result<Vec<SortKeySpec>, SruDiagnostic
         });
         missing.push(word);
     }
-    let specs = cql::sort_keys(&query, &PROPERTIES);
-    let mut specs = specs.map_err(|error| SruDiagnostic::from_query_error(&error, text))?;
+    let mut specs = cql::sort_keys(&query, &PROPERTIES)
+        .map_err(|error| SruDiagnostic::from_query_error(&error, text))?;
     for (spec, missing) in specs.iter_mut().zip(missing) {
         let is_descending = spec.sort_relation == SortRelation::DESCENDING;
         match (missing.as_deref(), is_descending) {

@@ -73,8 +73,8 @@ fn xml(external: External, form: &RecordForm) -> Result<Bytes, SruDiagnostic> {
             }
         }
         (Some(OPAC), _) => {
-            let record = OpacRecord::from_external(&external);
-            let record = record.map_err(|_| SruDiagnostic::new(SruCondition::RETRIEVAL, ""))?;
+            let record = OpacRecord::from_external(&external)
+                .map_err(|_| SruDiagnostic::new(SruCondition::RETRIEVAL, ""))?;
             Ok(record.to_xml().into())
         }
         _ => Err(not_available()),

@@ -41,8 +41,11 @@ impl SruSession {
             _ => return Err(SruFailure::unanswered()),
         };
         let list = answer.entries.unwrap_or_default();
-        let diagnostics = list.nonsurrogate_diagnostics.into_iter().flatten();
-        let mut diagnostics = diagnostics.map(default_form);
+        let mut diagnostics = list
+            .nonsurrogate_diagnostics
+            .into_iter()
+            .flatten()
+            .map(default_form);
         if answer.scan_status == ScanStatus::FAILURE {
             let why = diagnostics.next();
             return Err(why.map_or_else(SruFailure::unanswered, SruFailure::from));

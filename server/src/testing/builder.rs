@@ -86,8 +86,10 @@ impl TestServerBuilder {
     /// # Panics
     /// If a record cannot be written in ISO 2709.
     pub fn database(self, name: &str, records: impl IntoIterator<Item = MarcRecord>) -> Self {
-        let databases = self.databases.add_records(name, records);
-        let databases = databases.unwrap_or_else(|note| panic!("database {name}: {note}"));
+        let databases = self
+            .databases
+            .add_records(name, records)
+            .unwrap_or_else(|note| panic!("database {name}: {note}"));
         Self { databases, ..self }
     }
 

@@ -112,8 +112,10 @@ impl Observer for RecordedAnswers {
     fn ended(&self, totals: &SessionTotals) {
         let state = &mut *lock(&self.0);
         if totals.end == SessionEnd::Upstream && !state.sessions.contains(&totals.session) {
-            let why = totals.last_error.as_deref();
-            let why = why.unwrap_or("the server ended a session without an answer");
+            let why = totals
+                .last_error
+                .as_deref()
+                .unwrap_or("the server ended a session without an answer");
             state.failure.get_or_insert_with(|| why.to_owned());
         }
     }

@@ -111,8 +111,10 @@ impl TranscriptCheck {
     pub(super) fn doubts(mut self) -> Vec<String> {
         self.doubts.sort();
         self.doubts.dedup();
-        let doubts = self.doubts.iter();
-        let doubts = doubts.map(|(line, words)| format!("line {line}: {words}"));
+        let doubts = self
+            .doubts
+            .iter()
+            .map(|(line, words)| format!("line {line}: {words}"));
         let more = (self.more > 0).then(|| format!("{} further lines are doubtful", self.more));
         doubts.chain(more).collect()
     }

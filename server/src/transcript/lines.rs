@@ -86,8 +86,10 @@ impl Line {
         if let Some(entry) = HttpEntry::from_json(&value)? {
             return Ok(Self::Http(entry));
         }
-        let session = value.get("session").and_then(Value::as_u64);
-        let session = session.ok_or("session is not a number");
+        let session = value
+            .get("session")
+            .and_then(Value::as_u64)
+            .ok_or("session is not a number");
         let event = value.get("event").and_then(Value::as_str);
         Ok(Self::Event(match event {
             Some(OPENED) if version.is_none() => {

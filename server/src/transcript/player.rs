@@ -154,8 +154,10 @@ impl Player {
             (None, AskedOfSets::Present(asked)) => present(&replay, asked),
             (None, AskedOfSets::Search(search)) => match replay.searches.get(&search.loosely) {
                 Some((session, index)) => {
-                    let exchange = replay.sessions.get(*session);
-                    let exchange = exchange.and_then(|session| session.get(*index));
+                    let exchange = replay
+                        .sessions
+                        .get(*session)
+                        .and_then(|session| session.get(*index));
                     let answers = exchange.map(|exchange| exchange.answers.clone());
                     Plan::Found(answers.unwrap_or_default(), search)
                 }
@@ -325,8 +327,12 @@ impl PlannedReply {
     /// Returns the answer to a Present for records that the result set does not have.
     fn out_of_range(&self) -> Output {
         let why = diagnostic(Condition::OUT_OF_RANGE, "");
-        let answers = self.request.as_ref().map(|request| refuse(request, why));
-        let answers = answers.into_iter().flatten();
+        let answers = self
+            .request
+            .as_ref()
+            .map(|request| refuse(request, why))
+            .into_iter()
+            .flatten();
         let items = answers.map(|answer| Item::Apdu(self.bearing(answer)));
         Output {
             items: items.collect(),

@@ -326,8 +326,11 @@ impl SessionBuilder {
         let tag = tag(&entry.octets);
         let fits = |open: &OpenExchange| answers(tag, open.tag);
         let by_id = |open: &OpenExchange| fits(open) && open.reference_id.as_ref() == id;
-        let found = self.open.iter().position(by_id);
-        let found = found.or_else(|| self.open.iter().position(fits));
+        let found = self
+            .open
+            .iter()
+            .position(by_id)
+            .or_else(|| self.open.iter().position(fits));
         let index = match found.and_then(|at| self.open.get_mut(at)) {
             Some(open) => {
                 if let Some(answer) = answer {
@@ -432,8 +435,7 @@ impl RecordIndex {
                 self.note_next(asked, *given, present.next_result_set_position);
             }
             (AskedOfSets::Present(asked), Apdu::Segment(segment)) => {
-                let records = segment.segment_records.iter();
-                let records = records.map(|one| &one.record);
+                let records = segment.segment_records.iter().map(|one| &one.record);
                 self.note(asked, given, records, place);
             }
             _ => {}

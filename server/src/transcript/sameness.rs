@@ -162,8 +162,10 @@ impl Origins {
             };
         };
         strip(&mut request);
-        let sets = sets_named(&request).into_iter();
-        let sets: Vec<_> = sets.map(|set| self.0.get(set).copied()).collect();
+        let sets: Vec<_> = sets_named(&request)
+            .into_iter()
+            .map(|set| self.0.get(set).copied())
+            .collect();
         let identity = Identity::of((Identity::of_request(&unnamed(&request)), &sets));
         let asked = match &request {
             Apdu::SearchRequest(search) => {
@@ -293,8 +295,11 @@ fn asked_records(present: &PresentRequest, set: Option<Identity>) -> AskedRecord
         present.result_set_start_point,
         present.number_of_records_requested,
     );
-    let more = present.additional_ranges.iter().flatten();
-    let more = more.map(|range| (range.starting_position, range.number_of_records));
+    let more = present
+        .additional_ranges
+        .iter()
+        .flatten()
+        .map(|range| (range.starting_position, range.number_of_records));
     AskedRecords {
         set,
         form: Identity::of_form(

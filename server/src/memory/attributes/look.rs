@@ -148,8 +148,9 @@ impl<'q> TermReader<'_, 'q> {
                 Some(words.into_iter().enumerate().map(open).collect())
             }
         };
-        let words = found.filter(|words: &Vec<_>| !words.is_empty());
-        let words = words.ok_or_else(|| self.term.malformed())?;
+        let words = found
+            .filter(|words: &Vec<_>| !words.is_empty())
+            .ok_or_else(|| self.term.malformed())?;
         if words.len() > MOST_WORDS {
             let most = MOST_WORDS.to_string();
             return Err(diagnostic(Condition::TOO_MANY_WORDS, most));

@@ -161,8 +161,7 @@ impl Spans {
         let rest = self.0.get(*from..).unwrap_or_default();
         let before = rest.iter().take_while(|span| span.record < record).count();
         let rest = rest.get(before..).unwrap_or_default();
-        let length = rest.iter().take_while(|span| span.record == record);
-        let length = length.count();
+        let length = rest.iter().take_while(|span| span.record == record).count();
         *from += before + length;
         rest.get(..length).unwrap_or_default()
     }

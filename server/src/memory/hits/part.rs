@@ -255,9 +255,12 @@ impl Bits {
 
     /// Of the `count` records from `first` on, returns those that are in the set. Both numbers must be multiples of 64.
     pub(in crate::memory) fn between(&self, first: u16, count: u16) -> impl Iterator<Item = u16> {
-        let words = self.words.iter().zip((0..=u16::MAX).step_by(64));
-        let words = words.skip(usize::from(first / 64));
-        let words = words.take(usize::from(count / 64));
+        let words = self
+            .words
+            .iter()
+            .zip((0..=u16::MAX).step_by(64))
+            .skip(usize::from(first / 64))
+            .take(usize::from(count / 64));
         words.flat_map(|(word, base)| ones(*word, base))
     }
 

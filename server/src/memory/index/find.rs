@@ -48,8 +48,9 @@ impl Index {
         &'a self,
         mut of: impl FnMut(&'a Segment) -> Result<Part<'a>, Exhausted>,
     ) -> Result<HitSet<'a>, Exhausted> {
-        let parts = self.segments();
-        let parts = parts.map(|(number, segment, _)| Ok((number, of(segment)?)));
+        let parts = self
+            .segments()
+            .map(|(number, segment, _)| Ok((number, of(segment)?)));
         Ok(HitSet::of_parts(
             parts.collect::<Result<Vec<_>, Exhausted>>()?,
         ))

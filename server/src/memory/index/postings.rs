@@ -478,8 +478,10 @@ mod tests {
         assert_eq!(found, places);
         let many: Vec<_> = (0..u16::MAX).collect();
         for wanted in [vec![], vec![3, 260, 261, 2_600, 64_987, u16::MAX], many] {
-            let expected = places.iter().copied();
-            let expected = expected.filter(|at| wanted.binary_search(&record(*at)).is_ok());
+            let expected = places
+                .iter()
+                .copied()
+                .filter(|at| wanted.binary_search(&record(*at)).is_ok());
             let mut found = Vec::new();
             let records = Part::of_vec(wanted.clone());
             list.each_place_in(&records, |record, place| found.push(at(record, place)));

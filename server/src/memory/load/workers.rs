@@ -311,9 +311,11 @@ pub(in crate::memory) fn load(
     }
     LoadError::of_all(errors)?;
     let nothing = Arc::new(Part::first(0));
-    let segments = indexed.into_iter().map(|indexed| indexed.segment);
-    let segments = segments.filter(|segment| segment.len() > 0);
-    let segments = segments.map(|segment| (Arc::new(segment), Arc::clone(&nothing)));
+    let segments = indexed
+        .into_iter()
+        .map(|indexed| indexed.segment)
+        .filter(|segment| segment.len() > 0)
+        .map(|segment| (Arc::new(segment), Arc::clone(&nothing)));
     Ok(Loaded {
         index: Index::new(segments),
         notes,

@@ -25,8 +25,8 @@ pub(in crate::memory) fn drafted(
 ) -> Result<DraftedFile, SaveError> {
     let mut draft = Draft::hidden(target)?;
     let mut output = BufWriter::with_capacity(1 << 20, Hashed::new(draft.file()));
-    let written = write_records(index, database, form_of(target), &mut output);
-    let written = written.and_then(|()| output.flush());
+    let written =
+        write_records(index, database, form_of(target), &mut output).and_then(|()| output.flush());
     written.map_err(z3950_files::Error::unwritable(target))?;
     let held = output.get_ref().fingerprint();
     drop(output);

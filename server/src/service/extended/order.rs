@@ -26,8 +26,11 @@ pub(super) async fn answer(
         Some(item) => Some(record(operation, item).await?),
         None => None,
     };
-    let item_request = wanted.item_request.clone().or(item);
-    let item_request = item_request.ok_or_else(|| missing("resultSetItem or itemRequest"))?;
+    let item_request = wanted
+        .item_request
+        .clone()
+        .or(item)
+        .ok_or_else(|| missing("resultSetItem or itemRequest"))?;
     let package = ItemOrder::TaskPackage(Box::new(TaskPackage {
         origin_part: request.to_keep.clone(),
         target_part: TargetPart {

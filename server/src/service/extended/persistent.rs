@@ -27,8 +27,9 @@ pub(super) fn result_set(
         return Err(unsupported("taskPackage"));
     };
     let wanted = request.not_to_keep.as_ref();
-    let name = wanted.and_then(|wanted| wanted.origin_supplied_result_set.as_ref());
-    let name = name.ok_or_else(|| missing("originSuppliedResultSet"))?;
+    let name = wanted
+        .and_then(|wanted| wanted.origin_supplied_result_set.as_ref())
+        .ok_or_else(|| missing("originSuppliedResultSet"))?;
     let how = wanted.and_then(|wanted| wanted.replace_or_append);
     if how.is_some_and(|how| how != ReplaceOrAppend::REPLACE) {
         return Err(unsupported("replaceOrAppend"));

@@ -38,9 +38,11 @@ pub(super) async fn answer(
     let backend = operation.backend_of(std::slice::from_ref(&database))?;
     let action = action(version, request.to_keep.action)?;
     check(&*backend, request)?;
-    let records = request.not_to_keep.iter();
-    let records = records.map(|record| wanted(action, record));
-    let records = records.collect::<Result<Vec<_>, _>>()?;
+    let records = request
+        .not_to_keep
+        .iter()
+        .map(|record| wanted(action, record))
+        .collect::<Result<Vec<_>, _>>()?;
     let outcomes = backend.update(backend::Update {
         caller: operation.caller(),
         database: &database,
