@@ -46,8 +46,10 @@ pub(super) async fn presented(
 ) -> Result<Vec<Result<usize, i64>>, i64> {
     let records: Vec<RecordId> = positions.iter().map(|at| RecordId(*at)).collect();
     let composition = Composition::full(None);
-    let prepared = database.prepare(RetrieveMany::new(hits, &records, &composition));
-    let prepared = prepared.expect("records are elsewhere").await;
+    let prepared = database
+        .prepare(RetrieveMany::new(hits, &records, &composition))
+        .expect("records are elsewhere")
+        .await;
     prepared.map_err(|why| why.condition)?;
     let mut outcomes = Vec::new();
     for record in records {

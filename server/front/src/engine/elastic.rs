@@ -100,13 +100,16 @@ pub(super) fn read<L: Leaf>(
 /// # Errors
 /// See [`AskError`].
 pub(super) fn missing(answer: &Value) -> Result<Option<String>, AskError> {
-    let shards = answer.get("_shards");
-    let shards = shards.ok_or(AskError::Malformed("_shards"))?;
+    let shards = answer
+        .get("_shards")
+        .ok_or(AskError::Malformed("_shards"))?;
     let count = |name: &str| shards.get(name).and_then(Value::as_u64);
     let (total, successful, failed) = (count("total"), count("successful"), count("failed"));
     let is_late = answer.get("timed_out") == Some(&Value::Bool(true));
-    let reason = shards.pointer("/failures/0/reason/reason");
-    let reason = reason.and_then(Value::as_str).unwrap_or_default();
+    let reason = shards
+        .pointer("/failures/0/reason/reason")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
     if is_too_complex(reason) {
         return Err(AskError::TooComplex(words(reason)));
     }
@@ -131,8 +134,10 @@ pub(super) fn missing(answer: &Value) -> Result<Option<String>, AskError> {
 /// # Errors
 /// Fails if the answer does not have records, or they belong to several indexes.
 fn hits(answer: &Value) -> Result<(&[Value], Option<String>), AskError> {
-    let hits = answer.pointer("/hits/hits").and_then(Value::as_array);
-    let hits = hits.ok_or(AskError::Malformed("hits"))?;
+    let hits = answer
+        .pointer("/hits/hits")
+        .and_then(Value::as_array)
+        .ok_or(AskError::Malformed("hits"))?;
     let index_of = |hit: &Value| hit.get("_index").and_then(Value::as_str).map(str::to_owned);
     let index = hits.first().and_then(index_of);
     if hits.iter().any(|hit| index_of(hit) != index) {
@@ -158,8 +163,9 @@ pub(super) fn total(answer: &Value) -> (usize, bool) {
 /// # Errors
 /// Fails if the aggregation is missing.
 fn counts(aggregation: Option<&Value>) -> Result<Vec<usize>, AskError> {
-    let buckets = aggregation.and_then(|aggregation| aggregation.get("buckets"));
-    let buckets = buckets.and_then(Value::as_array);
+    let buckets = aggregation
+        .and_then(|aggregation| aggregation.get("buckets"))
+        .and_then(Value::as_array);
     let malformed = || AskError::Malformed("counts");
     let buckets = buckets.ok_or_else(malformed)?.iter();
     let counts = buckets.map(|bucket| number(bucket.get("doc_count")?));
@@ -202,8 +208,9 @@ impl ReadTerms {
 /// See [`AskError`].
 pub(super) fn terms(answer: &Value) -> Result<ReadTerms, AskError> {
     let missing = missing(answer)?;
-    let buckets = answer.pointer(&format!("/aggregations/{TERMS}/buckets"));
-    let buckets = buckets.and_then(Value::as_array);
+    let buckets = answer
+        .pointer(&format!("/aggregations/{TERMS}/buckets"))
+        .and_then(Value::as_array);
     let terms = buckets.into_iter().flatten().map(|bucket| {
         let term = bucket.get("key")?.get(TERMS)?.as_str()?;
         Some((term.to_owned(), number(bucket.get("doc_count")?)?))

@@ -29,8 +29,9 @@ impl<D: EngineDatabase> Pages<'_, D> {
         if rows > window {
             return Err(out_of_range(start));
         }
-        let last = D::last_number(self).await?;
-        let last = last.ok_or_else(|| out_of_range(start))?;
+        let last = D::last_number(self)
+            .await?
+            .ok_or_else(|| out_of_range(start))?;
         let (number, before) = self.number_before(last, start, rows).await?;
         let page = Page {
             start: PageStart::Number(number),

@@ -34,8 +34,10 @@ pub(super) async fn fetch<D: EngineDatabase>(
     let pages = Pages::new(database, wanted.hits)?;
     let Pages { hits, .. } = pages;
     let cache = &database.sets().cache;
-    let positions = wanted.records.iter();
-    let positions = positions.filter_map(|record| position_of(*record));
+    let positions = wanted
+        .records
+        .iter()
+        .filter_map(|record| position_of(*record));
     // If a shard did not answer the search, this request may still return the records of that shard, so they are requested too.
     let is_here = |at: &u32| hits.first(*at).is_some() || cache.has((hits.number, *at));
     let mut missing: Vec<u32> = positions.filter(|at| !is_here(at)).collect();
@@ -113,12 +115,15 @@ impl<'a, D: EngineDatabase> Pages<'a, D> {
     async fn at(&self, positions: &[u32]) -> Result<Vec<Option<HeldRecord>>, Diagnostic> {
         let mut page = if self.hits.is_small() {
             let ids = self.ids().await?;
-            let wanted = positions.iter();
-            let wanted = wanted.map_while(|at| ids.get(usize::try_from(*at).ok()?));
+            let wanted = positions
+                .iter()
+                .map_while(|at| ids.get(usize::try_from(*at).ok()?));
             self.by_ids(wanted.cloned().collect()).await?
         } else {
-            let start = positions.first().and_then(|at| usize::try_from(*at).ok());
-            let start = start.unwrap_or_default();
+            let start = positions
+                .first()
+                .and_then(|at| usize::try_from(*at).ok())
+                .unwrap_or_default();
             self.by_position(start, positions.len()).await?
         };
         page.resize(positions.len(), None);

@@ -213,8 +213,10 @@ async fn find_by<D: EngineDatabase>(
         counts: &counts,
         ..Plan::count(&translated.clause, database.deadline())
     };
-    let answer = database.ask(&plan, None).await;
-    let answer = answer.map_err(|error| database.failure(&error))?;
+    let answer = database
+        .ask(&plan, None)
+        .await
+        .map_err(|error| database.failure(&error))?;
     // If a shard is missing, that is reported without checking the fields of the index, because this check could take long.
     let index = answer.index.as_deref();
     if answer.missing.is_none() && database.has_changed(reader, index).await? {
@@ -228,9 +230,11 @@ async fn find_by<D: EngineDatabase>(
     });
     let term_counts = term_counts.collect();
     let is_estimate = answer.facets.iter().any(|facet| facet.is_estimate);
-    let facets = requests.into_iter().zip(&answer.facets);
-    let facets = facets.map(|(request, counts)| counted_facet(request, counts));
-    let facets = facets.collect();
+    let facets = requests
+        .into_iter()
+        .zip(&answer.facets)
+        .map(|(request, counts)| counted_facet(request, counts))
+        .collect();
     let (total, is_exact) = (answer.total, answer.is_exact);
     let hits = { database.sets() }.add(translated.clause, Vec::new(), answer);
     let mut found = Found::from(hits);
@@ -270,8 +274,11 @@ pub(super) async fn count_records<D: EngineDatabase>(database: &D) {
 }
 
 fn counted_facet(request: &FacetRequest, counts: &FacetCounts) -> Facet {
-    let wanted = counts.terms.iter().skip(request.skip);
-    let wanted = wanted.take(wanted_terms(request));
+    let wanted = counts
+        .terms
+        .iter()
+        .skip(request.skip)
+        .take(wanted_terms(request));
     let terms = wanted.map(|(term, records)| {
         let octets = term.clone().into_bytes();
         (Term::General(octets.into()), *records)

@@ -45,8 +45,10 @@ pub(super) async fn sorted<D: EngineDatabase>(
         page: Page::first(FIRST_RECORDS),
         ..Plan::count(&clause, database.deadline())
     };
-    let answer = database.ask(&plan, None).await;
-    let answer = answer.map_err(|error| database.failure(&error))?;
+    let answer = database
+        .ask(&plan, None)
+        .await
+        .map_err(|error| database.failure(&error))?;
     let failed = database.failed_source(answer.missing.as_deref())?;
     match failed.and_then(|source| source.failure) {
         Some(why) if answer.total < known => Err(why),
@@ -102,8 +104,10 @@ async fn refuse_missing<D: EngineDatabase>(
 ) -> Result<(), Diagnostic> {
     let without = found.clone().and_not(Clause::Leaf(sortable)).bounded()?;
     let plan = Plan::count(&without, database.deadline());
-    let answer = database.ask(&plan, None).await;
-    let answer = answer.map_err(|error| database.failure(&error))?;
+    let answer = database
+        .ask(&plan, None)
+        .await
+        .map_err(|error| database.failure(&error))?;
     if answer.total > 0 {
         return Err(diagnostic(Condition::MISSING_VALUE_ACTION, "abort"));
     }

@@ -98,8 +98,11 @@ impl CatalogueDatabase {
     /// # Errors
     /// See [`CatalogueError`].
     pub async fn check(&self) -> Result<Vec<MissingField>, CatalogueError> {
-        let found = self.dialect.fields(&self.map).await;
-        let found = found.map_err(|failure| CatalogueError::of_fields(&failure, &self.index))?;
+        let found = self
+            .dialect
+            .fields(&self.map)
+            .await
+            .map_err(|failure| CatalogueError::of_fields(&failure, &self.index))?;
         let (offer, missing) = Offer::new(&self.map, Some(&found));
         if let Err(what) = offer.usable() {
             // Compare the index with the map again before the next search: with the outdated comparison, searches would find

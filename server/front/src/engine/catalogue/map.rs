@@ -470,9 +470,12 @@ impl Reader<'_> {
         // Only the first field is used for listing and sorting.
         let most = if role.is_searched() { fields.len() } else { 1 };
         let fields = fields.iter().take(most).map(|name| {
-            let names = suffix.get_ref().split(OR).map(str::trim);
-            let names = names.map(|suffix| format!("{}{suffix}", name.get_ref()));
-            let names: Vec<String> = names.collect();
+            let names: Vec<String> = suffix
+                .get_ref()
+                .split(OR)
+                .map(str::trim)
+                .map(|suffix| format!("{}{suffix}", name.get_ref()))
+                .collect();
             self.checked(names, name.span().start)
         });
         fields.collect()

@@ -282,8 +282,10 @@ impl Offer {
         let record = comparison.record(&map.record);
         let hidden = comparison.values("hidden", &map.hidden);
         let mut missing = comparison.missing.iter();
-        let unhidden = missing.find(|field| field.role == "hidden").cloned();
-        let unhidden = unhidden.filter(|_| map.engine == CatalogueEngine::Koha);
+        let unhidden = missing
+            .find(|field| field.role == "hidden")
+            .cloned()
+            .filter(|_| map.engine == CatalogueEngine::Koha);
         let only = comparison.values("only", &map.only);
         let mut rows = AccessPoints::bare();
         let mut points: Vec<Arc<Point>> = Vec::new();

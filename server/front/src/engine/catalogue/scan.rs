@@ -62,8 +62,11 @@ impl CatalogueDatabase {
             after: needs.after,
             within: needs.within.as_ref(),
         };
-        let answer = self.dialect.terms(offer, &plan, self.deadline()).await;
-        let answer = answer.map_err(|error| self.failure(&error))?;
+        let answer = self
+            .dialect
+            .terms(offer, &plan, self.deadline())
+            .await
+            .map_err(|error| self.failure(&error))?;
         let is_empty = answer.before.is_empty() && answer.after.is_empty();
         if is_empty && answer.missing.is_none() && self.has_changed(offer, None).await? {
             return Ok(None);

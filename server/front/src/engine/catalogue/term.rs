@@ -297,8 +297,9 @@ impl Reading<'_, '_> {
                 in_order,
             )),
         };
-        let words = words.filter(|words| !words.is_empty());
-        let words = words.ok_or_else(|| self.written.malformed())?;
+        let words = words
+            .filter(|words| !words.is_empty())
+            .ok_or_else(|| self.written.malformed())?;
         if words.len() > MOST_WORDS {
             let most = MOST_WORDS.to_string();
             return Err(diagnostic(Condition::TOO_MANY_WORDS, most));

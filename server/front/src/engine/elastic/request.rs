@@ -96,8 +96,11 @@ pub(in crate::engine) fn search<F: Fields>(
         aggregations.insert(facet_name(place), facet_of(fields, facet, most));
     }
     if !plan.counts.is_empty() {
-        let filters = plan.counts.iter().map(|clause| visible(fields, clause));
-        let filters = filters.collect::<Result<Vec<_>, _>>()?;
+        let filters = plan
+            .counts
+            .iter()
+            .map(|clause| visible(fields, clause))
+            .collect::<Result<Vec<_>, _>>()?;
         let counts = json!({ COUNTS: { "filters": { "filters": filters } } });
         let counts = json!({ "global": {}, "aggs": counts });
         aggregations.insert(COUNTS.to_owned(), counts);
@@ -301,8 +304,9 @@ pub(in crate::engine) fn places<W>(
     words: impl Fn(&W) -> Result<Vec<Value>, Diagnostic>,
 ) -> Result<Option<Value>, Diagnostic> {
     let each = |phrases: &[Phrase<W>]| {
-        let phrases = phrases.iter();
-        let phrases = phrases.filter_map(|one| phrase(field, one, &words).transpose());
+        let phrases = phrases
+            .iter()
+            .filter_map(|one| phrase(field, one, &words).transpose());
         phrases.collect::<Result<Vec<_>, _>>()
     };
     let (left, right, most, ordered) = match spans {

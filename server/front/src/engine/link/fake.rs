@@ -212,12 +212,16 @@ async fn read<S: AsyncRead + Unpin>(stream: &mut BufReader<S>) -> std::io::Resul
     let mut first = head.first().into_iter().flat_map(|line| line.split(' '));
     let mut next = || first.next().unwrap_or_default().to_owned();
     let (method, path) = (next(), next());
-    let fields = head.iter().skip(1).filter_map(|line| line.split_once(": "));
-    let fields: Vec<_> = fields
+    let fields: Vec<_> = head
+        .iter()
+        .skip(1)
+        .filter_map(|line| line.split_once(": "))
         .map(|(name, value)| (name.to_lowercase(), value.to_owned()))
         .collect();
-    let length = fields.iter().find(|(name, _)| name == "content-length");
-    let length = length.and_then(|(_, value)| value.parse().ok());
+    let length = fields
+        .iter()
+        .find(|(name, _)| name == "content-length")
+        .and_then(|(_, value)| value.parse().ok());
     let mut body = vec![0; length.unwrap_or_default()];
     stream.read_exact(&mut body).await?;
     Ok(FakeRequest {

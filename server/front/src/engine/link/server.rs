@@ -100,14 +100,17 @@ impl Server {
 
     /// Sends a request, and waits at most `time` for a free connection and the whole answer.
     pub(super) async fn ask(&self, draft: &Draft, time: Duration) -> Result<Value, Failure> {
-        let deadline = Instant::now().checked_add(time);
-        let deadline = deadline.unwrap_or_else(|| Instant::now() + Duration::from_secs(86_400));
+        let deadline = Instant::now()
+            .checked_add(time)
+            .unwrap_or_else(|| Instant::now() + Duration::from_secs(86_400));
         let busy = || Failure::Busy {
             place: self.place.clone(),
         };
         // The semaphore is never closed, so this error does not occur.
-        let permit = timeout_at(deadline, self.permits.acquire()).await;
-        let permit = permit.map_err(|_| busy())?.map_err(|_| busy())?;
+        let permit = timeout_at(deadline, self.permits.acquire())
+            .await
+            .map_err(|_| busy())?
+            .map_err(|_| busy())?;
         let late = || Failure::Late {
             place: self.place.clone(),
             limit: time,
@@ -180,8 +183,11 @@ impl Server {
             }
         }
         let mut connection = self.open().await?;
-        let answer = connection.sender.send_request(self.request(draft)?).await;
-        let answer = answer.map_err(|_| self.closed())?;
+        let answer = connection
+            .sender
+            .send_request(self.request(draft)?)
+            .await
+            .map_err(|_| self.closed())?;
         self.receive(connection, answer, draft).await
     }
 
@@ -205,14 +211,16 @@ impl Server {
         let (head, body) = answer.into_parts();
         // A refusal may be longer than the expected answer, so the limit is raised.
         let limit = draft.limit.max(MOST_HEAD);
-        let body = Limited::new(body, limit).collect().await;
-        let body = body.map_err(|error| match error.downcast::<hyper::Error>() {
-            Ok(_) => self.closed(),
-            Err(_) => Failure::TooLarge {
-                place: self.place.clone(),
-                limit,
-            },
-        })?;
+        let body = Limited::new(body, limit)
+            .collect()
+            .await
+            .map_err(|error| match error.downcast::<hyper::Error>() {
+                Ok(_) => self.closed(),
+                Err(_) => Failure::TooLarge {
+                    place: self.place.clone(),
+                    limit,
+                },
+            })?;
         if head.headers.contains_key(CONTENT_ENCODING) {
             return Err(self.not_json(head.status));
         }
@@ -323,8 +331,9 @@ fn route(
     } else {
         Endpoint::Http(host.clone(), address.port)
     };
-    let connector = routes.to(&endpoint, None);
-    let connector = connector.map_err(|error: RouteError| error.to_string())?;
+    let connector = routes
+        .to(&endpoint, None)
+        .map_err(|error: RouteError| error.to_string())?;
     Ok((connector, host, address.port))
 }
 

@@ -36,8 +36,10 @@ impl ClusterIndex {
     /// See [`IndexError`].
     pub async fn check(&self) -> Result<IndexReport, IndexError> {
         let engine = self.check_cluster().await?;
-        let state = self.state().await?;
-        let state = state.ok_or_else(|| IndexError::Absent(self.name.clone()))?;
+        let state = self
+            .state()
+            .await?
+            .ok_or_else(|| IndexError::Absent(self.name.clone()))?;
         self.check_layout(&state)?;
         self.check_settings().await?;
         if state.is_unfinished() {
@@ -84,8 +86,11 @@ impl ClusterIndex {
                 }
             };
             let product = check_product(place, &about)?;
-            let cluster = about.get("cluster_uuid").and_then(Value::as_str);
-            let cluster = cluster.unwrap_or_default().to_owned();
+            let cluster = about
+                .get("cluster_uuid")
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned();
             match &known {
                 Some((other, known, _)) if *known != cluster => {
                     return Err(IndexError::Clusters(other.clone(), place.to_owned()));
@@ -234,8 +239,9 @@ fn difference(expected: &Value, found: &Value) -> Option<String> {
 fn as_settings(value: &Value) -> Value {
     match value {
         Value::Object(fields) => {
-            let fields = fields.iter();
-            let fields = fields.map(|(name, value)| (name.clone(), as_settings(value)));
+            let fields = fields
+                .iter()
+                .map(|(name, value)| (name.clone(), as_settings(value)));
             Value::Object(fields.collect())
         }
         Value::Array(values) => values.iter().map(as_settings).collect(),

@@ -252,8 +252,11 @@ impl IndexLoad {
     pub async fn add(&mut self, change: IndexChange) -> Result<(), IndexLoadError> {
         let lanes = self.lanes.len() as u64;
         let lane = change.number.checked_rem(lanes).unwrap_or_default() as usize;
-        let batch = self.lanes.get_mut(lane).map(|lane| &mut lane.batch);
-        let batch = batch.ok_or(IndexLoadError::Lost)?;
+        let batch = self
+            .lanes
+            .get_mut(lane)
+            .map(|lane| &mut lane.batch)
+            .ok_or(IndexLoadError::Lost)?;
         batch.add(change);
         if batch.is_full() {
             self.send(lane).await

@@ -80,8 +80,11 @@ impl OwnList<'_> {
         let header = json!({ "index": index, "allow_partial_search_results": !options.strict });
         let searches = bodies.map(|body| (header.clone(), body));
         let limit = (ANSWER_OCTETS + most * TERM_OCTETS).min(MOST_ANSWER_OCTETS);
-        let answers = link.searches(&searches, limit).await;
-        let answers = answers.map_err(elastic::failed)?.try_into();
+        let answers = link
+            .searches(&searches, limit)
+            .await
+            .map_err(elastic::failed)?
+            .try_into();
         answers.map_err(|_| AskError::Malformed("an answer to each search"))
     }
 }

@@ -69,14 +69,17 @@ impl EngineDatabase for ClusterDatabase {
         }
         let limit = elastic::limit(plan, RECORD_OCTETS);
         let asked = index.unwrap_or(&self.index);
-        let answer = self.link.search(asked, &options, &body, limit).await;
-        let answer = answer.map_err(|failure| match failure {
-            Failure::Refused { status: 404, .. } if index.is_some() => {
-                let words = "all records were loaded anew since the search: search again";
-                AskError::Refused(diagnostic(Condition::RESULT_SET_DELETED, words))
-            }
-            other => elastic::failed(other),
-        })?;
+        let answer = self
+            .link
+            .search(asked, &options, &body, limit)
+            .await
+            .map_err(|failure| match failure {
+                Failure::Refused { status: 404, .. } if index.is_some() => {
+                    let words = "all records were loaded anew since the search: search again";
+                    AskError::Refused(diagnostic(Condition::RESULT_SET_DELETED, words))
+                }
+                other => elastic::failed(other),
+            })?;
         response::read(plan, &answer)
     }
 

@@ -62,9 +62,10 @@ impl ClusterDatabase {
         let mut changes: BTreeMap<String, Option<Value>> = BTreeMap::new();
         let mut outcomes = Outcomes::new();
         for records in update.records.chunks(AT_ONCE) {
-            let records = records.iter();
-            let records = records.map(|record| self.identified(update.action, record));
-            let records: Vec<Result<Identified, Diagnostic>> = records.collect();
+            let records: Vec<Result<Identified, Diagnostic>> = records
+                .iter()
+                .map(|record| self.identified(update.action, record))
+                .collect();
             let ids = records.iter().flatten().map(|record| &record.id);
             let unknown: Vec<&String> = ids.filter(|id| !states.contains_key(*id)).collect();
             self.look_up(&unknown, &mut states, &mut index).await?;
@@ -104,8 +105,9 @@ impl ClusterDatabase {
         update: &UpdateRecord,
     ) -> Result<Identified, Diagnostic> {
         let record = update.record.as_ref().map(updated_record).transpose()?;
-        let own = record.as_ref();
-        let own = own.and_then(|record| self.layout.map().docid(record));
+        let own = record
+            .as_ref()
+            .and_then(|record| self.layout.map().docid(record));
         let docid = match (&update.id, own) {
             (Some(id), Some(own)) if id != own && action != UpdateAction::Elements => {
                 return Err(refused("the record has another identifier", own));
@@ -137,19 +139,26 @@ impl ClusterDatabase {
         let body = Bytes::from(json!({ "ids": ids }).to_string());
         let limit = ANSWER_OCTETS + ids.len() * RECORD_OCTETS;
         let sent = self.link.send(Method::POST, path, body, JSON, limit);
-        let answer = sent.await.map_err(elastic::failed);
-        let answer = answer.map_err(|error| self.failure(&error))?;
+        let answer = sent
+            .await
+            .map_err(elastic::failed)
+            .map_err(|error| self.failure(&error))?;
         let documents = answer.get("docs").and_then(Value::as_array);
         let malformed = || self.failure(&AskError::Malformed("documents"));
         for document in documents.ok_or_else(malformed)? {
-            let id = document.get("_id").and_then(Value::as_str);
-            let id = id.ok_or_else(malformed)?.to_owned();
+            let id = document
+                .get("_id")
+                .and_then(Value::as_str)
+                .ok_or_else(malformed)?
+                .to_owned();
             if document.get("error").is_some() {
                 let words = "a part of the index does not answer";
                 return Err(diagnostic(Condition::DATABASE_UNAVAILABLE, words));
             }
-            let own = document.get("_index").and_then(Value::as_str);
-            let own = own.ok_or_else(malformed)?;
+            let own = document
+                .get("_index")
+                .and_then(Value::as_str)
+                .ok_or_else(malformed)?;
             if index.get_or_insert_with(|| own.to_owned()) != own {
                 let words = "all records are being loaded anew: try again";
                 return Err(diagnostic(Condition::DATABASE_UNAVAILABLE, words));
@@ -165,8 +174,9 @@ impl ClusterDatabase {
             let record = document
                 .get("_source")
                 .and_then(|source| source.get(RECORD));
-            let octets = record.and_then(Value::as_str);
-            let octets = octets.and_then(|text| STANDARD.decode(text).ok());
+            let octets = record
+                .and_then(Value::as_str)
+                .and_then(|text| STANDARD.decode(text).ok());
             let octets = Bytes::from(octets.ok_or_else(malformed)?);
             let damaged = |_| diagnostic(Condition::PERMANENT_SYSTEM_ERROR, "a damaged record");
             let record = iso2709::parse(&octets).map_err(damaged)?.record;
@@ -266,10 +276,14 @@ async fn write(
         limit: ANSWER_OCTETS + sent * OUTCOME_OCTETS,
         ..Draft::change(Method::POST, path, &Value::Null)
     };
-    let answer = link.ask(&draft).await;
-    let answer = answer.map_err(|failure| WriteError::Answer(elastic::failed(failure)))?;
-    let items = answer.get("items").and_then(Value::as_array);
-    let items = items.ok_or(WriteError::Answer(AskError::Malformed("outcomes")))?;
+    let answer = link
+        .ask(&draft)
+        .await
+        .map_err(|failure| WriteError::Answer(elastic::failed(failure)))?;
+    let items = answer
+        .get("items")
+        .and_then(Value::as_array)
+        .ok_or(WriteError::Answer(AskError::Malformed("outcomes")))?;
     let outcomes = items
         .iter()
         .filter_map(|item| item.as_object()?.values().next());

@@ -52,8 +52,10 @@ impl Needs {
         let fields = |role| point.fields(role);
         match wanted {
             Wanted::Words { words, .. } => {
-                let masked = words.iter().filter(|word| word.exact().is_none());
-                let masked = masked.filter(|word| beginning(word).is_none());
+                let masked = words
+                    .iter()
+                    .filter(|word| word.exact().is_none())
+                    .filter(|word| beginning(word).is_none());
                 self.add_words(fields(Role::Masks), masked);
             }
             Wanted::Spans(spans) => {

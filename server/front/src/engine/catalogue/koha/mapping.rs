@@ -29,8 +29,7 @@ const ID: &str = "_id";
 pub(super) fn read(answer: &Value) -> Result<(FieldsFound, KnownIndex), FieldsError> {
     let mut found = FieldsFound::new();
     let mut folding = HashMap::new();
-    let indexes = answer.as_object();
-    let indexes = indexes.map_or(0, serde_json::Map::len);
+    let indexes = answer.as_object().map_or(0, serde_json::Map::len);
     if indexes > 1 {
         return Err(FieldsError::Several(indexes));
     }

@@ -268,8 +268,11 @@ fn words_of(steps: Option<&Value>) -> Option<Vec<String>> {
         // If the analysis leaves nothing of the text, the response has no steps.
         return steps.is_none().then(Vec::new);
     };
-    let words = steps.last()?.as_array()?;
-    let words = words.iter().map(|word| word.get("text")?.as_str());
+    let words = steps
+        .last()?
+        .as_array()?
+        .iter()
+        .map(|word| word.get("text")?.as_str());
     words.map(|word| word.map(str::to_owned)).collect()
 }
 

@@ -112,8 +112,10 @@ impl<'a> Schema<'a> {
             let part = answer.get("schema").and_then(|schema| schema.get(name));
             part.unwrap_or(&Value::Null)
         };
-        let patterns = part("dynamicFields").as_object().into_iter().flatten();
-        let mut patterns: Vec<_> = patterns
+        let mut patterns: Vec<_> = part("dynamicFields")
+            .as_object()
+            .into_iter()
+            .flatten()
             .map(|(pattern, field)| (pattern.as_str(), field))
             .collect();
         patterns.sort_by_key(|(pattern, _)| std::cmp::Reverse(pattern.len()));
@@ -141,11 +143,15 @@ impl<'a> Schema<'a> {
     fn of_field(&self, field: &Value) -> Abilities {
         let text = |name: &str| field.get(name).and_then(Value::as_str).unwrap_or_default();
         let kind = self.types.get(text("type")).unwrap_or(&Value::Null);
-        let class = kind.get("className").and_then(Value::as_str);
-        let class = class.unwrap_or_default();
+        let class = kind
+            .get("className")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
         let has = |flag: char| text("flags").contains(flag);
-        let tokenizer = kind.pointer("/indexAnalyzer/tokenizer/className");
-        let tokenizer = tokenizer.and_then(Value::as_str).unwrap_or_default();
+        let tokenizer = kind
+            .pointer("/indexAnalyzer/tokenizer/className")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
         let is_whole = !has('T') || tokenizer.contains("KeywordTokenizer");
         let is_text = class.ends_with("StrField") || class.ends_with("TextField");
         let (indexed, with_values, multiple) = (has('I'), has('D'), has('M'));

@@ -115,8 +115,11 @@ impl LeafReader<'_> {
 
     /// Returns the query for unanalysed values.
     fn list(&mut self, field: &str, values: &[String]) -> Option<String> {
-        let values = values.iter().filter(|value| !value.contains(SEPARATOR));
-        let values: Vec<&str> = values.map(String::as_str).collect();
+        let values: Vec<&str> = values
+            .iter()
+            .filter(|value| !value.contains(SEPARATOR))
+            .map(String::as_str)
+            .collect();
         if values.is_empty() {
             return None;
         }
@@ -153,8 +156,7 @@ impl LeafReader<'_> {
                     _ => self.near(&[words_of(phrase)?], 1),
                 },
                 several => {
-                    let pairs = several.iter().map(words_of);
-                    let pairs: Vec<_> = pairs.collect::<Result<_, _>>()?;
+                    let pairs: Vec<_> = several.iter().map(words_of).collect::<Result<_, _>>()?;
                     self.near(&pairs, 1)
                 }
             },
@@ -416,8 +418,7 @@ fn forms(word: &Word) -> Option<Vec<String>> {
             WordPart::Any => forms.iter_mut().for_each(|form| form.push('*')),
             WordPart::One => forms.iter_mut().for_each(|form| form.push('?')),
             WordPart::AtMostOne => {
-                let with_one = forms.iter().map(|form| format!("{form}?"));
-                let with_one: Vec<String> = with_one.collect();
+                let with_one: Vec<String> = forms.iter().map(|form| format!("{form}?")).collect();
                 forms.extend(with_one);
             }
         }

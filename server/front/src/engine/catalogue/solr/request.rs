@@ -145,8 +145,11 @@ pub(super) fn search(
         request.fields.extend(place.format.clone());
     }
     if !plan.facets.is_empty() {
-        let facets = plan.facets.iter().enumerate();
-        let facets = facets.map(|(place, facet)| (facet_name(place), facet_of(facet)));
+        let facets = plan
+            .facets
+            .iter()
+            .enumerate()
+            .map(|(place, facet)| (facet_name(place), facet_of(facet)));
         request.set("facet", facets.collect::<Map<_, _>>());
     }
     Ok(request)

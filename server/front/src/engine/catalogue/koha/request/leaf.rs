@@ -132,8 +132,9 @@ impl LeafReader<'_> {
             return Ok(any_of(queries.collect::<Result<_, _>>()?));
         }
         let fields = self.fields(Role::Masks).iter();
-        let queries = fields.map(|field| self.places(field, spans));
-        let queries: Vec<Option<Value>> = queries.collect::<Result<_, _>>()?;
+        let queries: Vec<Option<Value>> = fields
+            .map(|field| self.places(field, spans))
+            .collect::<Result<_, _>>()?;
         Ok(any_of(queries.into_iter().flatten().collect()))
     }
 
@@ -156,8 +157,9 @@ impl LeafReader<'_> {
     /// Returns the terms at each position of a word, which the engine may split into several words.
     fn positions(&self, field: &str, word: &Word) -> Result<Vec<Vec<Term>>, Diagnostic> {
         let Some((left, text, right)) = outer(word) else {
-            let expression = of_word(word, ".", |text| self.analysis.whole(text).to_owned());
-            let expression = expression.map(bounded).transpose()?;
+            let expression = of_word(word, ".", |text| self.analysis.whole(text).to_owned())
+                .map(bounded)
+                .transpose()?;
             return Ok(expression
                 .map(|text| vec![Term::Expression(text)])
                 .into_iter()
