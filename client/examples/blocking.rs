@@ -12,10 +12,12 @@ use z3950_server::testing::TestServer;
 fn main() -> Result<(), Box<dyn Error>> {
     let server = TestServer::demo();
     let mut arguments = std::env::args().skip(1);
-    let target = arguments.next();
-    let target = target.unwrap_or_else(|| format!("{}/books", server.addr()));
-    let title = arguments.next();
-    let title = title.unwrap_or_else(|| "war and peace".to_owned());
+    let target = arguments
+        .next()
+        .unwrap_or_else(|| format!("{}/books", server.addr()));
+    let title = arguments
+        .next()
+        .unwrap_or_else(|| "war and peace".to_owned());
 
     let catalogue = Client::new().connect(&target)?;
     let hits = catalogue.search(Query::title(&title))?;

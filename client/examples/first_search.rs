@@ -11,8 +11,9 @@ use z3950_server::testing::TestServer;
 async fn main() -> Result<(), Report> {
     let server = TestServer::demo();
     let mut arguments = std::env::args().skip(1);
-    let target = arguments.next();
-    let target = target.unwrap_or_else(|| format!("{}/books", server.addr()));
+    let target = arguments
+        .next()
+        .unwrap_or_else(|| format!("{}/books", server.addr()));
     let title = arguments
         .next()
         .unwrap_or_else(|| "war and peace".to_owned());

@@ -17,8 +17,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let connection = Client::from_user_config()?.connect(target).await?;
         for number in 0..count {
             let identifier = format!("local:rec{:07}", number % 1_000 + 1);
-            let found = connection.lookup(&identifier).await?;
-            let found = found.ok_or("no match")?;
+            let found = connection.lookup(&identifier).await?.ok_or("no match")?;
             let record = found.records.into_iter().next().ok_or("no record")??;
             assert!(!record.octets().is_empty());
         }

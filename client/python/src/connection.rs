@@ -144,8 +144,7 @@ impl Connection {
 
     fn search(&self, query: &Query, first: u64, facets: Vec<(String, i64)>) -> PyResult<Request> {
         let (open, query) = (Arc::clone(self.0.get()?), query.meant.clone());
-        let facets = facets.iter();
-        let facets = facets.map(|(name, limit)| FacetField::request(name, *limit));
+        let facets = facets.iter().map(|(name, limit)| FacetField::request(name, *limit));
         let handle = open.handle()?.with_facets(FacetList(facets.collect()));
         Ok(Request::new(async move {
             let hits = handle.search_first(query, first).await?;
@@ -201,8 +200,7 @@ impl Connection {
                 return Err(PyValueError::new_err(words));
             }
         };
-        let records = records.iter().map(|record| record.as_marc());
-        let records: Option<Vec<_>> = records.collect();
+        let records: Option<Vec<_>> = records.iter().map(|record| record.as_marc()).collect();
         let records = records.ok_or_else(|| Error::new_err("only MARC records can be updated"))?;
         let handle = self.handle()?;
         Ok(Request::once(async move {

@@ -258,8 +258,7 @@ pub(crate) struct Description {
 impl From<SruDescription> for Description {
     fn from(found: SruDescription) -> Self {
         let zeerex = found.zeerex;
-        let schemas = zeerex.schemas.into_iter();
-        let schemas = schemas.map(|schema| {
+        let schemas = zeerex.schemas.into_iter().map(|schema| {
             if schema.name.is_empty() {
                 schema.identifier
             } else {

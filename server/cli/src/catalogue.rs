@@ -78,8 +78,8 @@ pub(crate) fn open(
             return Ok(Arc::clone(same));
         }
         let what = format!("database {}", options.name);
-        let database = CatalogueDatabase::new(options, Arc::new(map));
-        let database = database.map_err(|error| Failure::cannot(&what, error));
+        let database = CatalogueDatabase::new(options, Arc::new(map))
+            .map_err(|error| Failure::cannot(&what, error));
         database.map(Arc::new)
     });
     opened.collect()
@@ -98,13 +98,14 @@ pub(crate) async fn check(
     running: &[Arc<CatalogueDatabase>],
 ) -> Result<bool, Failure> {
     let settings = config.catalogues.iter().zip(opened);
-    let new = settings.filter(|(_, own)| !running.iter().any(|known| Arc::ptr_eq(known, own)));
-    let new = new.inspect(|(settings, _)| {
-        let CatalogueOptions {
-            name, addresses, ..
-        } = &settings.options;
-        warn_of_exposure(name, addresses, settings.credentials.as_deref());
-    });
+    let new = settings
+        .filter(|(_, own)| !running.iter().any(|known| Arc::ptr_eq(known, own)))
+        .inspect(|(settings, _)| {
+            let CatalogueOptions {
+                name, addresses, ..
+            } = &settings.options;
+            warn_of_exposure(name, addresses, settings.credentials.as_deref());
+        });
     let checks = new.map(async |(settings, own)| {
         let missing = match own.check().await {
             Ok(missing) => own.try_search().await.map(|()| missing),
@@ -159,11 +160,12 @@ pub(crate) fn look(arguments: &LookArguments, runtime: &Runtime) -> Result<Exit,
     let access = access(arguments.ca.as_deref(), arguments.credentials.as_deref())?;
     let addresses = [arguments.address.clone()];
     let time = CatalogueOptions::new("", Vec::new()).answer_time;
-    let seen = runtime.block_on(catalogue::look(&addresses, &access, time));
-    let seen = seen.map_err(|error| {
-        let what = format!("cannot look at {}", arguments.address);
-        Failure::cannot(&what, error)
-    })?;
+    let seen = runtime
+        .block_on(catalogue::look(&addresses, &access, time))
+        .map_err(|error| {
+            let what = format!("cannot look at {}", arguments.address);
+            Failure::cannot(&what, error)
+        })?;
     // The names of fields come from the index, so they may contain unprintable characters.
     let text = escape_unprintable(&seen.to_string(), |one| one == '\n').into_owned();
     let printed = print(format!("{}\n", text.trim_end()).as_bytes());

@@ -142,8 +142,8 @@ pub(crate) fn open(
             return Ok(Arc::clone(same));
         }
         let what = format!("database {}", options.name);
-        let database = ClusterDatabase::new(options, layout);
-        let database = database.map_err(|error| Failure::cannot(&what, error));
+        let database =
+            ClusterDatabase::new(options, layout).map_err(|error| Failure::cannot(&what, error));
         database.map(Arc::new)
     });
     clusters.collect()
@@ -204,8 +204,9 @@ pub(crate) async fn check(
         warn_of_exposure(name, addresses, settings.credentials.as_deref());
         asked.push((settings, index(config, settings)?));
     }
-    let checks = asked.into_iter();
-    let checks = checks.map(async |(settings, index)| (settings, index.check().await, index));
+    let checks = asked
+        .into_iter()
+        .map(async |(settings, index)| (settings, index.check().await, index));
     let (mut wrong, mut unchecked) = (Vec::new(), Vec::new());
     for (settings, outcome, index) in join_all(checks).await {
         let database = settings.options.name.clone();

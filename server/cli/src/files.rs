@@ -68,8 +68,10 @@ fn database_name(path: &Path) -> Result<String, String> {
         Some(folder) => folder.file_name(),
         None => path.file_stem(),
     };
-    let name = stem.and_then(OsStr::to_str).filter(|name| is_plain(name));
-    let name = name.map(str::to_owned);
+    let name = stem
+        .and_then(OsStr::to_str)
+        .filter(|name| is_plain(name))
+        .map(str::to_owned);
     name.ok_or_else(|| {
         format!("{shown} does not have the name of a database: give --database NAME=PATH")
     })

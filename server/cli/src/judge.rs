@@ -27,8 +27,9 @@ impl ClientReports {
     pub(crate) fn open(config: &Config) -> Result<Option<Self>, Failure> {
         let files = config.judge.iter().map(|path| {
             let existing = Existing::forced(config.overwrite);
-            let file = settings::no_pipe(path).and_then(|()| Reserved::take(path, existing));
-            let file = file.map_err(|error| settings::unwritten("--judge", error))?;
+            let file = settings::no_pipe(path)
+                .and_then(|()| Reserved::take(path, existing))
+                .map_err(|error| settings::unwritten("--judge", error))?;
             Ok((path.clone(), file))
         });
         let files: Vec<_> = files.collect::<Result<_, Failure>>()?;

@@ -132,16 +132,22 @@ fn usable(config: &Config, origin: &SettingOrigin) -> bool {
     let remotes = remotes::open(config, &[])
         .err()
         .map(|failure| failure.words);
-    let engines = engine::open(config, &[]).err();
-    let engines = engines.map(|failure| failure.words);
-    let catalogues = catalogue::open(config, &[]).err();
-    let catalogues = catalogues.map(|failure| failure.words);
+    let engines = engine::open(config, &[]).err().map(|failure| failure.words);
+    let catalogues = catalogue::open(config, &[])
+        .err()
+        .map(|failure| failure.words);
     let recorded = recorder::open(config).err().map(|failure| failure.words);
-    let judged = judge::ClientReports::open(config).err();
-    let judged = judged.map(|failure| failure.words);
-    let wrong = wrong.into_iter().chain(remotes).chain(engines);
-    let wrong = wrong.chain(catalogues).chain(recorded);
-    let wrong: Vec<String> = wrong.chain(judged).collect();
+    let judged = judge::ClientReports::open(config)
+        .err()
+        .map(|failure| failure.words);
+    let wrong: Vec<String> = wrong
+        .into_iter()
+        .chain(remotes)
+        .chain(engines)
+        .chain(catalogues)
+        .chain(recorded)
+        .chain(judged)
+        .collect();
     wrong.iter().for_each(|words| complain(words));
     wrong.is_empty()
 }

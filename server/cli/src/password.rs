@@ -24,8 +24,8 @@ pub(crate) fn hash() -> Result<String, Failure> {
     if password.is_empty() {
         return Err(Failure::usage("there is no password"));
     }
-    let hash = PasswordHash::of(password.as_bytes());
-    let hash = hash.map_err(|error| Failure::unexpected(io::Error::other(error)))?;
+    let hash = PasswordHash::of(password.as_bytes())
+        .map_err(|error| Failure::unexpected(io::Error::other(error)))?;
     Ok(format!("{}\n", hash.as_str()))
 }
 

@@ -82,8 +82,10 @@ impl Service {
     /// Returns a short summary of the databases that are served.
     pub(crate) fn summary(&self) -> String {
         let databases = self.databases();
-        let records = databases.iter().filter_map(|database| database.records);
-        let records: usize = records.sum();
+        let records: usize = databases
+            .iter()
+            .filter_map(|database| database.records)
+            .sum();
         let own = match databases.len() {
             0 => None,
             number => Some(format!(
@@ -160,8 +162,9 @@ impl Service {
             return Err(reasons);
         }
         // Opening the access log is the last step that may fail, so its file is created only if the reload succeeds.
-        let access = settings::access_log(&config).transpose();
-        let access = access.map_err(|failure| vec![failure.words])?;
+        let access = settings::access_log(&config)
+            .transpose()
+            .map_err(|failure| vec![failure.words])?;
         let before = self.databases();
         let dropped = backend.map_or_else(Vec::new, MemoryBackend::unsaved_changes);
         if let Some(read) = read {

@@ -38,8 +38,7 @@ pub(crate) async fn serve(
             complain(&failure.words);
         }
     };
-    let stop = signals::stop(|| (), report);
-    let stop = stop.map_err(Failure::unexpected)?;
+    let stop = signals::stop(|| (), report).map_err(Failure::unexpected)?;
     let signals = signals::Reload::new().map_err(Failure::unexpected)?;
     let remotes = remotes::open(&config, &[])?;
     remotes::tell(&config);
@@ -54,8 +53,12 @@ pub(crate) async fn serve(
     let mut server = Server::new(target);
     let mut tls = Vec::new();
     for listener in &config.listeners {
-        let own = listener.tls.as_ref().map(settings::tls).transpose();
-        let own = own.map_err(Failure::usage)?;
+        let own = listener
+            .tls
+            .as_ref()
+            .map(settings::tls)
+            .transpose()
+            .map_err(Failure::usage)?;
         server = bind(server, listener, own.clone()).await?;
         tls.push(own);
     }

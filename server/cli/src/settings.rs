@@ -129,8 +129,7 @@ fn has_databases(config: &Config) -> bool {
 
 /// Returns the names of the databases in search engines.
 fn in_engines(config: &Config) -> impl Iterator<Item = &String> {
-    let clusters = config.clusters.iter();
-    let clusters = clusters.map(|cluster| &cluster.options.name);
+    let clusters = config.clusters.iter().map(|cluster| &cluster.options.name);
     let catalogues = config.catalogues.iter();
     clusters.chain(catalogues.map(|catalogue| &catalogue.options.name))
 }
@@ -167,8 +166,9 @@ fn shared_outputs(config: &Config) -> Vec<String> {
         ("apdu-log", &config.apdu_log),
         ("access-log", &config.access_log),
     ];
-    let outputs = outputs.into_iter();
-    let outputs = outputs.filter_map(|(key, path)| Some((key, path.as_deref()?)));
+    let outputs = outputs
+        .into_iter()
+        .filter_map(|(key, path)| Some((key, path.as_deref()?)));
     let reports = config.judge.iter().map(|path| ("judge", path.as_path()));
     let is_device = |path: &Path| fs::metadata(path).is_ok_and(|file| !file.is_file());
     let mut wrong = Vec::new();
@@ -208,13 +208,19 @@ fn reserved(name: &str, config: &Config) -> Option<String> {
 
 /// Returns an error message for each database that has files on the command line although its records are elsewhere.
 fn twofold(config: &Config) -> Vec<String> {
-    let remotes = config.remotes.iter();
-    let remotes = remotes.map(|remote| (&remote.name, "at other servers (targets)"));
+    let remotes = config
+        .remotes
+        .iter()
+        .map(|remote| (&remote.name, "at other servers (targets)"));
     let engines = in_engines(config).map(|name| (name, "in a search engine (engine)"));
-    let own = config.databases.iter();
-    let own: BTreeSet<_> = own.map(|known| known.name.to_lowercase()).collect();
-    let elsewhere = remotes.chain(engines);
-    let elsewhere = elsewhere.filter(|(name, _)| own.contains(&name.to_lowercase()));
+    let own: BTreeSet<_> = config
+        .databases
+        .iter()
+        .map(|known| known.name.to_lowercase())
+        .collect();
+    let elsewhere = remotes
+        .chain(engines)
+        .filter(|(name, _)| own.contains(&name.to_lowercase()));
     elsewhere
         .map(|(name, place)| {
             format!(

@@ -288,8 +288,11 @@ impl SearchForm {
 
     /// Returns the names of the chosen databases, followed by those of `names` that the server does not know.
     pub(crate) fn targets(&self, names: &[String]) -> Vec<String> {
-        let chosen = self.catalogues.choices().filter(|choice| choice.is_chosen);
-        let chosen = chosen.map(|choice| choice.name.clone());
+        let chosen = self
+            .catalogues
+            .choices()
+            .filter(|choice| choice.is_chosen)
+            .map(|choice| choice.name.clone());
         let unknown = names.iter().filter(|name| !self.catalogues.has(name));
         chosen.chain(unknown.cloned()).collect()
     }

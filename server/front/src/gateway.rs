@@ -141,8 +141,10 @@ impl Gateway {
             Ok(response) => response,
             Err(failure) => {
                 let url = locator::text(&request.head.uri).unwrap_or_default();
-                let form = self.options.has_page;
-                let form = form.then(|| SearchForm::new(&request.client, &url, &[], None));
+                let form = self
+                    .options
+                    .has_page
+                    .then(|| SearchForm::new(&request.client, &url, &[], None));
                 answer::failure_answer(&self.layout, &failure, &accept, form)
             }
         };
@@ -181,8 +183,8 @@ impl Gateway {
                 let permission = self.permission(url.host(), url.port(), &asked, client)?;
                 let reply = self.gopher(url, permission, client).await?;
                 let is_raw = asked.format.as_deref() == Some("raw");
-                let content = content::of_gopher(&reply, is_raw);
-                let content = content.ok_or_else(|| GatewayFailure::bad("an unknown item"))?;
+                let content = content::of_gopher(&reply, is_raw)
+                    .ok_or_else(|| GatewayFailure::bad("an unknown item"))?;
                 Ok(answer::answer(&content, url.selector().as_bytes()))
             }
         }
@@ -208,8 +210,7 @@ impl Gateway {
         }
         let targets: Vec<String> = match permission {
             Permission::Own => {
-                let names = url.databases().iter().map(ToString::to_string);
-                let names: Vec<String> = names.collect();
+                let names: Vec<String> = url.databases().iter().map(ToString::to_string).collect();
                 // A client that has not logged in yet, but must, sees no databases, so their names cannot be checked. It has to
                 // log in when it uses one of them.
                 let is_known = client.login_status() != LoginStatus::Stranger;
@@ -227,8 +228,7 @@ impl Gateway {
                 there.into_iter().cloned().collect()
             }
             _ => {
-                let known = Catalogues::of(client).at(&url.to_string());
-                let known = known.ok_or_else(|| {
+                let known = Catalogues::of(client).at(&url.to_string()).ok_or_else(|| {
                     let words =
                         "no database of this server is there: open the URL with a client of Z39.50";
                     GatewayFailure::new(StatusCode::NOT_FOUND, words)
@@ -300,8 +300,9 @@ impl Gateway {
             Permission::Public => Client::with_routes(options, self.public.clone()),
         };
         refuse_credentials(asking.profiles(), url, client)?;
-        let retrieval = timeout(self.options.time, asking.retrieve(url)).await;
-        let retrieval = retrieval.map_err(|_| GatewayFailure::late())?;
+        let retrieval = timeout(self.options.time, asking.retrieve(url))
+            .await
+            .map_err(|_| GatewayFailure::late())?;
         let outcome = match retrieval {
             Ok(retrieval) => retrieval.outcome,
             Err(error @ PlanError::Credentials(_)) => {
@@ -311,8 +312,10 @@ impl Gateway {
         };
         match outcome {
             Outcome::Delivered(delivered) => {
-                let charset = asking.profiles().of_url(url);
-                let charset = charset.and_then(|(_, entry)| entry.profile.record_charset);
+                let charset = asking
+                    .profiles()
+                    .of_url(url)
+                    .and_then(|(_, entry)| entry.profile.record_charset);
                 Ok(Record::new(delivered.record, None).with_charset(charset))
             }
             outcome => {
@@ -349,8 +352,9 @@ impl Gateway {
             Permission::Public => &self.public,
         };
         let endpoint = Endpoint::Tcp(url.host().clone(), url.port());
-        let connector = routes.to(&endpoint, None);
-        let connector = connector.map_err(|error| GatewayFailure::bad(error.to_string()))?;
+        let connector = routes
+            .to(&endpoint, None)
+            .map_err(|error| GatewayFailure::bad(error.to_string()))?;
         let mut options = GopherOptions::default();
         options.timeouts = self.timeouts();
         options.max_octets = self.options.octets;

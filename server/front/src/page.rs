@@ -300,8 +300,9 @@ fn page_at(path: &str) -> PagePath {
         None => (path, None),
     };
     let first = text::decoded(first).unwrap_or_default();
-    let known = RESERVED_NAMES.iter();
-    let known = known.filter(|name| first.eq_ignore_ascii_case(name));
+    let known = RESERVED_NAMES
+        .iter()
+        .filter(|name| first.eq_ignore_ascii_case(name));
     match (known.copied().next(), rest) {
         (None, _) if path == ICON => PagePath::Nothing,
         (None, _) => PagePath::Elsewhere,

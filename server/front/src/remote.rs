@@ -202,14 +202,17 @@ impl RemoteDatabase {
         caller: &Caller,
     ) -> Result<Vec<Arc<Upstream>>, Diagnostic> {
         let upstreams = self.chains.upstreams(&self.options, caller.via())?;
-        let name = databases.first().map(|name| name.0.to_string_lossy());
-        let name = name.unwrap_or_default();
+        let name = databases
+            .first()
+            .map(|name| name.0.to_string_lossy())
+            .unwrap_or_default();
         if !name.contains('@') {
             return Ok(upstreams);
         }
         let upstreams = upstreams.into_iter();
-        let one = upstreams.filter(|one| one.name().eq_ignore_ascii_case(&name));
-        let one: Vec<_> = one.collect();
+        let one: Vec<_> = upstreams
+            .filter(|one| one.name().eq_ignore_ascii_case(&name))
+            .collect();
         if one.is_empty() {
             Err(diagnostic(
                 Condition::DATABASE_DOES_NOT_EXIST,
@@ -245,9 +248,12 @@ fn described(options: &RemoteOptions, chains: &Chains) -> Vec<DatabaseInfo> {
         database.records = None;
         database.update = false;
         let upstreams = chains.direct.iter();
-        let parts = options.targets.iter().zip(upstreams);
-        let parts = parts.map(|(target, upstream)| part(chains.client(), target, upstream.name()));
-        let mut parts: Vec<DatabasePart> = parts.collect();
+        let mut parts: Vec<DatabasePart> = options
+            .targets
+            .iter()
+            .zip(upstreams)
+            .map(|(target, upstream)| part(chains.client(), target, upstream.name()))
+            .collect();
         match &mut *parts {
             [only] => database.address = only.address.take(),
             _ => database.parts = parts,

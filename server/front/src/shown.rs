@@ -94,8 +94,9 @@ impl ShownRecord {
 fn copies(record: &Record, title: &impl Fn(&str) -> String) -> Vec<ShownCopies> {
     let mut all: Vec<ShownCopies> = Vec::new();
     for mut holding in record.holdings() {
-        let source = take_source(&mut holding, record.sources());
-        let source = source.map(|name| title(&name)).unwrap_or_default();
+        let source = take_source(&mut holding, record.sources())
+            .map(|name| title(&name))
+            .unwrap_or_default();
         let copy = ShownCopy::of(&holding);
         match all.last_mut().filter(|last| last.source == source) {
             Some(last) => last.copies.push(copy),

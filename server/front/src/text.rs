@@ -90,8 +90,9 @@ pub(super) fn decoded(text: &str) -> Result<String, String> {
         octets.push(match octet {
             b'%' => {
                 let mut digit = || char::from(rest.next()?).to_digit(16);
-                let value = digit().zip(digit());
-                let value = value.and_then(|(high, low)| u8::try_from(high << 4 | low).ok());
+                let value = digit()
+                    .zip(digit())
+                    .and_then(|(high, low)| u8::try_from(high << 4 | low).ok());
                 value.ok_or("% is not followed by two hexadecimal digits")?
             }
             octet => octet,

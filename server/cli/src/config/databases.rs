@@ -102,8 +102,10 @@ impl Config {
     /// command-line options for databases.
     pub(crate) fn replace_databases(&mut self, files: Vec<NamedFile>) {
         let given = mem::take(&mut self.given_databases);
-        let names = files.iter().map(|named| named.name.to_lowercase());
-        let names: BTreeSet<_> = names.collect();
+        let names: BTreeSet<_> = files
+            .iter()
+            .map(|named| named.name.to_lowercase())
+            .collect();
         let databases = &mut self.databases;
         databases.retain(|database| !names.contains(&database.name.to_lowercase()));
         for NamedFile { name, path } in files {

@@ -137,8 +137,7 @@ impl GivenListeners {
             clients: self.authorities.map(|authorities| (authorities, required)),
         });
         if !self.listen.is_empty() {
-            let given = self.listen.into_iter();
-            let given = given.map(|listen| ListenerConfig {
+            let given = self.listen.into_iter().map(|listen| ListenerConfig {
                 tls: tls.clone().filter(|_| listen.tls),
                 ..listen.place.into()
             });

@@ -77,8 +77,10 @@ impl LoadRun<'_> {
                 complain(&format_args!("{} has no records", path.display()));
             }
         }
-        let saved = state.as_deref().map(|path| SavedState::open(path, files));
-        let mut saved = saved.transpose()?;
+        let mut saved = state
+            .as_deref()
+            .map(|path| SavedState::open(path, files))
+            .transpose()?;
         if *overwrite {
             saved.iter_mut().for_each(SavedState::clear);
         }
@@ -156,8 +158,10 @@ impl LoadRun<'_> {
         let Some(noted) = noted else {
             return Ok(false);
         };
-        let identity = self.runtime.block_on(self.index.identity());
-        let identity = identity.map_err(|error| failed(&error))?;
+        let identity = self
+            .runtime
+            .block_on(self.index.identity())
+            .map_err(|error| failed(&error))?;
         Ok(identity.is_some_and(|identity| noted == format!("{} {identity}", self.verb())))
     }
 

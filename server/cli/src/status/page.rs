@@ -209,8 +209,11 @@ impl Status {
 
     /// Adds the number of records in each database, if the number is known.
     fn of_records(&self, page: &mut Page) {
-        let own = self.backend.iter().flat_map(|backend| backend.databases());
-        let own = own.filter_map(|one| Some((one.name, u64::try_from(one.records?).ok()?)));
+        let own = self
+            .backend
+            .iter()
+            .flat_map(|backend| backend.databases())
+            .filter_map(|one| Some((one.name, u64::try_from(one.records?).ok()?)));
         let mut records: Vec<(String, u64)> = own.collect();
         for cluster in lock(&self.clusters).iter() {
             let count = cluster.records();
@@ -290,10 +293,12 @@ fn of_engines(
     catalogues: &[Arc<CatalogueDatabase>],
     page: &mut Page,
 ) {
-    let clusters = clusters.iter();
-    let clusters = clusters.map(|cluster| (&*cluster.options().name, cluster.servers()));
-    let catalogues = catalogues.iter();
-    let catalogues = catalogues.map(|own| (&*own.options().name, own.servers()));
+    let clusters = clusters
+        .iter()
+        .map(|cluster| (&*cluster.options().name, cluster.servers()));
+    let catalogues = catalogues
+        .iter()
+        .map(|own| (&*own.options().name, own.servers()));
     let counts = clusters.chain(catalogues).flat_map(|(name, counts)| {
         let counts = counts.into_iter();
         counts.map(move |counts| (name, counts))
@@ -333,8 +338,9 @@ fn of_journals(journals: &[JournalTotals], page: &mut Page) {
         }),
     ];
     for (family, value) in values {
-        let samples = journals.iter();
-        let samples = samples.filter_map(|journal| Some((&*journal.database, value(journal)?)));
+        let samples = journals
+            .iter()
+            .filter_map(|journal| Some((&*journal.database, value(journal)?)));
         page.each(family, "database", samples);
     }
 }

@@ -39,8 +39,10 @@ pub(super) fn of_record(
     {
         return Err(GatewayFailure::damaged(&why));
     }
-    let docid = url.docid().map(|docid| docid.as_bytes().to_vec());
-    let docid = docid.unwrap_or_default();
+    let docid = url
+        .docid()
+        .map(|docid| docid.as_bytes().to_vec())
+        .unwrap_or_default();
     let source = source(url);
     let content = forms.iter().find_map(|form| match form {
         Representation::Html => Some(page(layout, url, record)),

@@ -270,7 +270,8 @@ fn listed(url: &Z3950Url) -> Option<String> {
     let docid = url.docid()?.as_bytes().to_vec();
     let query = Query::docid(String::from_utf8(docid).ok()?).to_string();
     let databases = url.databases().iter();
-    let targets = databases.map(|name| format!("&target={}", encoded(name.as_bytes())));
-    let targets: String = targets.collect();
+    let targets: String = databases
+        .map(|name| format!("&target={}", encoded(name.as_bytes())))
+        .collect();
     Some(format!("/search?q={}{targets}", encoded(query)))
 }

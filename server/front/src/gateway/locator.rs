@@ -102,8 +102,10 @@ fn in_path(target: &Uri) -> Option<String> {
     let (scheme, rest) = scheme_of(path)?;
     let slashes = if rest.starts_with('/') { "//" } else { "" };
     let rest = rest.trim_start_matches('/');
-    let query = target.query().map(|query| format!("?{query}"));
-    let query = query.unwrap_or_default();
+    let query = target
+        .query()
+        .map(|query| format!("?{query}"))
+        .unwrap_or_default();
     Some(format!("{scheme}:{slashes}{rest}{query}"))
 }
 

@@ -108,8 +108,10 @@ impl CataloguePage {
 /// all of them.
 fn is_same_everywhere(record: &Record) -> bool {
     let marc = record.marc();
-    let own = marc.as_ref().and_then(|marc| marc.control_number());
-    let own = own.map(|number| number.trim_ascii());
+    let own = marc
+        .as_ref()
+        .and_then(|marc| marc.control_number())
+        .map(|number| number.trim_ascii());
     let mut sources = record.sources().iter();
     let is_same = sources.all(|one| one.id.as_ref().map(|id| id.as_bytes()) == own);
     !record.sources().is_empty() && own.is_some() && is_same

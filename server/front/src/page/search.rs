@@ -112,8 +112,9 @@ impl CataloguePage {
                 }
             }
         });
-        let parts = stream::once(ready(head)).chain(body);
-        let parts = parts.filter(|part| ready(!part.is_empty()));
+        let parts = stream::once(ready(head))
+            .chain(body)
+            .filter(|part| ready(!part.is_empty()));
         page_of(StatusCode::OK, WebBody::parts(parts.map(Bytes::from)))
     }
 }

@@ -109,9 +109,11 @@ impl SimilarTerms {
             return following.find_map(char::from_u32);
         }
         // No further difference is allowed, so only letters of the word can follow.
-        let letters = row.iter().zip(&self.word);
-        let letters = letters.filter(|(distance, _)| **distance <= self.most);
-        let letters = letters.map(|(_, letter)| *letter);
+        let letters = row
+            .iter()
+            .zip(&self.word)
+            .filter(|(distance, _)| **distance <= self.most)
+            .map(|(_, letter)| *letter);
         let before = place.checked_sub(1).and_then(|before| {
             let row = rows.get(before)?;
             Some((term.get(before)?, row))

@@ -29,8 +29,9 @@ pub(super) fn links(
     catalogues: &Catalogues,
 ) -> Vec<SourceLink> {
     if record.sources().is_empty() {
-        let other = record.database();
-        let other = other.filter(|name| !name.eq_ignore_ascii_case(target));
+        let other = record
+            .database()
+            .filter(|name| !name.eq_ignore_ascii_case(target));
         let link = other.map(|name| SourceLink {
             name: catalogues.short_title(name),
             link: String::new(),
@@ -89,8 +90,10 @@ pub(super) fn hits(
 
 /// Returns the names of the databases whose records are not counted in the facets.
 pub(super) fn uncounted(found: &SearchResult, catalogues: &Catalogues) -> Vec<String> {
-    let told = found.additional_search_info.as_ref();
-    let told = told.and_then(OtherInformation::value::<DiagnosticFormat>);
+    let told = found
+        .additional_search_info
+        .as_ref()
+        .and_then(OtherInformation::value::<DiagnosticFormat>);
     let units = told.into_iter().flat_map(|told| told.0);
     let uncounted = units.filter_map(|unit| {
         let Diagnostic::DefaultDiagRec(why) = unit.diagnostic? else {

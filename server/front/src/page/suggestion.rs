@@ -61,9 +61,13 @@ async fn corrected(search: &PageSearch) -> Option<String> {
         return None;
     };
     let words = words(&query.as_rpn().rpn);
-    let local = search.targets.iter();
-    let local = local.filter(|name| search.catalogues.is_local(name));
-    let local: Vec<String> = local.take(MAX_DATABASES).cloned().collect();
+    let local: Vec<String> = search
+        .targets
+        .iter()
+        .filter(|name| search.catalogues.is_local(name))
+        .take(MAX_DATABASES)
+        .cloned()
+        .collect();
     if words.is_empty() || local.is_empty() {
         return None;
     }

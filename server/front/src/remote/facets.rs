@@ -74,8 +74,11 @@ impl RemoteDatabase {
 fn field(wanted: &FacetRequest) -> FacetField {
     let terms = wanted.skip.saturating_add(wanted.terms).saturating_mul(2);
     let terms = i64::try_from(terms.clamp(LEAST_TERMS, MOST_TERMS)).unwrap_or(i64::MAX);
-    let attributes = wanted.attributes.0.iter();
-    let attributes = attributes.filter(|one| [FIELD, ORDER].contains(&one.attribute_type));
+    let attributes = wanted
+        .attributes
+        .0
+        .iter()
+        .filter(|one| [FIELD, ORDER].contains(&one.attribute_type));
     let numbers = [(LIMIT, terms), (START, 1)];
     let numbers = numbers.map(|(kind, number)| AttributeElement::numeric(kind, number));
     FacetField {

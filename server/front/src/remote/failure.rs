@@ -96,8 +96,9 @@ pub(super) fn of_all<'a>(
     let is_refusal = |condition: &i64| *condition != Condition::DATABASE_UNAVAILABLE.0;
     let mut refusals = conditions.clone().filter(is_refusal);
     let first = refusals.next();
-    let common = first.filter(|first| refusals.all(|other| other == *first));
-    let common = common.unwrap_or(Condition::DATABASE_UNAVAILABLE.0);
+    let common = first
+        .filter(|first| refusals.all(|other| other == *first))
+        .unwrap_or(Condition::DATABASE_UNAVAILABLE.0);
     let is_same = conditions.clone().all(|condition| condition == common);
     let words = failures.map(|(name, failure)| {
         if is_same {
@@ -158,8 +159,8 @@ mod tests {
     #[test]
     fn all_that_answer_refuse_for_one_reason_or_the_database_is_unavailable() {
         let of = |failures: &[(i64, &str)]| {
-            let failures = failures.iter();
             let failures: Vec<_> = failures
+                .iter()
                 .map(|(condition, words)| diagnostic(Condition(*condition), words))
                 .collect();
             let all = ["a", "b", "c"].into_iter().zip(&failures);

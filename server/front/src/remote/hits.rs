@@ -108,8 +108,10 @@ impl RemoteHits {
             let count = usize::try_from(part.set.counted()).unwrap_or(usize::MAX);
             SourceReport::new(part.upstream.name(), Ok(count))
         });
-        let failed = self.failed.iter();
-        let failed = failed.map(|(name, why)| SourceReport::new(name, Err(why.clone())));
+        let failed = self
+            .failed
+            .iter()
+            .map(|(name, why)| SourceReport::new(name, Err(why.clone())));
         found.chain(failed).collect()
     }
 
@@ -144,8 +146,10 @@ impl RemoteHits {
     /// Returns the records that were merged into a hit because they are of the same edition as its first record.
     pub(super) fn others(&self, RecordId(first): RecordId) -> impl Iterator<Item = RecordId> {
         let first = u32::try_from(first).ok();
-        let others = first.map(|first| self.merged.others(first));
-        let others = others.unwrap_or_default().iter();
+        let others = first
+            .map(|first| self.merged.others(first))
+            .unwrap_or_default()
+            .iter();
         others.map(|position| RecordId(i64::from(*position)))
     }
 
@@ -184,8 +188,7 @@ impl HitList for RemoteHits {
     /// records, which have a separate limit.
     fn octets(&self) -> usize {
         let parts = self.parts.len();
-        let sorted = self.sorted_list();
-        let sorted = sorted.map_or(0, |list| list.octets(parts));
+        let sorted = self.sorted_list().map_or(0, |list| list.octets(parts));
         size_of::<Self>() + parts * PART + self.merged.octets() + sorted
     }
 }
@@ -206,8 +209,9 @@ impl MergedWindow {
     pub(super) fn new(clusters: Vec<Vec<usize>>) -> Self {
         let mut window = Self::default();
         for cluster in clusters {
-            let members = cluster.into_iter();
-            let mut members = members.filter_map(|member| u32::try_from(member).ok());
+            let mut members = cluster
+                .into_iter()
+                .filter_map(|member| u32::try_from(member).ok());
             let Some(first) = members.next() else {
                 continue;
             };
@@ -280,8 +284,10 @@ impl RoundRobin {
         let (mut start, mut before) = (0_u64, 0);
         for level in levels {
             let numbered = counts.iter().enumerate();
-            let parts = numbered.filter(|(_, count)| **count > before);
-            let parts: Vec<usize> = parts.map(|(number, _)| number).collect();
+            let parts: Vec<usize> = numbered
+                .filter(|(_, count)| **count > before)
+                .map(|(number, _)| number)
+                .collect();
             let turns = u64::try_from(parts.len()).unwrap_or(u64::MAX);
             let records = level.saturating_sub(before).saturating_mul(turns);
             blocks.push(Block {

@@ -134,8 +134,9 @@ impl MergedRecord<'_> {
         let merged = merged
             .and_then(|merged| forms::of_marc(&merged, &marc_syntax(&merged), element_set).ok());
         let bibliographic = merged.map_or_else(|| converted(&self.chosen.record, &of_marc), Ok)?;
-        let holdings = first_within(self.all, MAX_HOLDINGS).flat_map(SourceRecord::holdings);
-        let holdings: Vec<HoldingsRecord> = holdings.collect();
+        let holdings: Vec<HoldingsRecord> = first_within(self.all, MAX_HOLDINGS)
+            .flat_map(SourceRecord::holdings)
+            .collect();
         let opac = OpacRecord {
             bibliographic_record: Some(bibliographic),
             holdings_data: (!holdings.is_empty()).then_some(holdings),
@@ -160,14 +161,15 @@ impl MergedRecord<'_> {
             .filter(|one| has_holdings && !is_chosen(one));
         for one in others {
             let fields = one.marc.iter().flat_map(|marc| &marc.fields);
-            let holdings = fields.filter(|field| HOLDINGS.contains(&&field.tag.0));
-            let holdings = holdings.map(|field| {
-                if field.tag.0 == *LOCATION {
-                    named(field, &one.source.database)
-                } else {
-                    field.clone()
-                }
-            });
+            let holdings = fields
+                .filter(|field| HOLDINGS.contains(&&field.tag.0))
+                .map(|field| {
+                    if field.tag.0 == *LOCATION {
+                        named(field, &one.source.database)
+                    } else {
+                        field.clone()
+                    }
+                });
             merged.fields.extend(holdings);
         }
         for RecordSource { database, id, .. } in self.all.iter().map(|one| &one.source) {

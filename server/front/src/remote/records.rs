@@ -34,9 +34,12 @@ impl RemoteDatabase {
         let last = last.and_then(|last| position_of(*last));
         let positions = last.map_or(0, |last| last.saturating_add(1));
         self.reach(hits, (positions, form), deadline).await;
-        let records = wanted.records.iter().copied();
-        let records = records.flat_map(|record| [record].into_iter().chain(hits.others(record)));
-        let records = records.filter(|record| hits.refusal(*record).is_none());
+        let records = wanted
+            .records
+            .iter()
+            .copied()
+            .flat_map(|record| [record].into_iter().chain(hits.others(record)))
+            .filter(|record| hits.refusal(*record).is_none());
         for place in records.filter_map(|record| hits.place(record)) {
             let (number, rank) = place;
             let part = hits.parts.get(number).zip(ranks.get_mut(number));

@@ -86,8 +86,10 @@ impl RemoteDatabase {
         let mut hits = RemoteHits::new(parts, search.caller.clone()).with_failures(failed);
         let has_sets = search.query.rpn.result_sets().next().is_some();
         let term_counts = if search.term_counts && !has_sets {
-            let of_targets = hits.parts.iter();
-            let of_targets = of_targets.map(|part| part.set.term_counts.as_deref());
+            let of_targets = hits
+                .parts
+                .iter()
+                .map(|part| part.set.term_counts.as_deref());
             term_counts::summed(search.query, of_targets)
         } else {
             Vec::new()

@@ -87,8 +87,10 @@ impl RemoteDatabase {
             return Ok(Hits::new(hits.with_failures(failed)));
         };
         let counts = parts.iter().map(|part| part.set.count());
-        let most = self.options.sorted_records;
-        let most = most.min(RemoteOptions::MAX_SORTED_RECORDS);
+        let most = self
+            .options
+            .sorted_records
+            .min(RemoteOptions::MAX_SORTED_RECORDS);
         let list = SortedList::new(order, counts, most);
         let hits = RemoteHits::sorted(parts, list, sort.caller.clone());
         let mut hits = hits.with_failures(failed);
@@ -99,8 +101,10 @@ impl RemoteDatabase {
             return Err(failure::named(target, &why));
         }
         if self.options.merge {
-            let each = self.options.merge_records;
-            let each = each.min(RemoteOptions::MAX_MERGE_RECORDS);
+            let each = self
+                .options
+                .merge_records
+                .min(RemoteOptions::MAX_MERGE_RECORDS);
             let parts = u64::try_from(hits.parts.len()).unwrap_or(u64::MAX);
             self.reach(
                 &hits,

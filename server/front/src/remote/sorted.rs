@@ -79,8 +79,11 @@ impl SortedList {
             is_lost: false,
         });
         let parts: Vec<OpenPart> = parts.collect();
-        let total = parts.iter().map(|part| part.count);
-        let total = total.fold(0, u64::saturating_add).min(u64::from(u32::MAX));
+        let total = parts
+            .iter()
+            .map(|part| part.count)
+            .fold(0, u64::saturating_add)
+            .min(u64::from(u32::MAX));
         Self {
             order: Arc::new(order),
             total,

@@ -16,8 +16,11 @@ pub(super) fn of_target(found: &SearchResult, query: &RpnQuery) -> Option<Vec<us
         return all.map(|all| vec![all]);
     }
     let report = found.report()?;
-    let of_terms = report.0.into_iter().filter(|part| !part.full_query);
-    let of_terms: Vec<SubqueryReport> = of_terms.collect();
+    let of_terms: Vec<SubqueryReport> = report
+        .0
+        .into_iter()
+        .filter(|part| !part.full_query)
+        .collect();
     if of_terms.len() != terms.len() {
         return None;
     }

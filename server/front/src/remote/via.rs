@@ -99,8 +99,12 @@ impl Chains {
         }
         let servers = via.servers();
         if let Some(before) = servers.iter().position(|server| *server == self.id) {
-            let others = servers.get(before + 1..).unwrap_or_default();
-            let others: Via = others.iter().copied().collect();
+            let others: Via = servers
+                .get(before + 1..)
+                .unwrap_or_default()
+                .iter()
+                .copied()
+                .collect();
             let words = if others.is_empty() {
                 "this server leads back to itself".to_owned()
             } else {
@@ -121,8 +125,10 @@ impl Chains {
             return Ok(upstreams);
         }
         if chained.len() >= MAX_CHAINS {
-            let idle = chained.iter().position(|chain| !chain.load.is_busy());
-            let idle = idle.ok_or_else(too_many)?;
+            let idle = chained
+                .iter()
+                .position(|chain| !chain.load.is_busy())
+                .ok_or_else(too_many)?;
             for upstream in chained.remove(idle).upstreams {
                 upstream.retire();
             }
@@ -130,8 +136,9 @@ impl Chains {
         let mut options = options.clone();
         options.sessions = options.sessions.min(SESSIONS_OF_CHAIN);
         let load = ChainLoad::new(&self.busy);
-        let upstreams = self.connected(&options, via, Some(&load));
-        let upstreams = upstreams.map_err(|error| failure::unavailable(error.to_string()))?;
+        let upstreams = self
+            .connected(&options, via, Some(&load))
+            .map_err(|error| failure::unavailable(error.to_string()))?;
         chained.push(Chain {
             via,
             load,

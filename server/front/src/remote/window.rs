@@ -23,10 +23,14 @@ impl RemoteDatabase {
         form: SourceForm,
         deadline: Instant,
     ) {
-        let most = self.options.merge_records;
-        let most = most.min(RemoteOptions::MAX_MERGE_RECORDS);
-        let pages = hits.parts.iter();
-        let pages = pages.map(|part| self.first_of(part, (most, form), &hits.caller, deadline));
+        let most = self
+            .options
+            .merge_records
+            .min(RemoteOptions::MAX_MERGE_RECORDS);
+        let pages = hits
+            .parts
+            .iter()
+            .map(|part| self.first_of(part, (most, form), &hits.caller, deadline));
         let mut pages = join_all(pages).await;
         let mut records = Vec::new();
         while let Some((part, rank)) = hits.unmerged_place(records.len())

@@ -19,8 +19,11 @@ pub(in crate::remote) fn bounded(found: FacetList, asked: &FacetList) -> FacetLi
         let same = |one: &&FacetField| one.field() == asked.field();
         let field = found.0.iter().find(same)?;
         let most = asked.limit().and_then(|most| usize::try_from(most).ok());
-        let terms = field.terms.iter().flatten();
-        let terms = terms.filter(|one| text(&one.term).is_some());
+        let terms = field
+            .terms
+            .iter()
+            .flatten()
+            .filter(|one| text(&one.term).is_some());
         Some(FacetField {
             attributes: asked.attributes.clone(),
             terms: Some(terms.take(most.unwrap_or(0)).cloned().collect()),
@@ -98,8 +101,10 @@ fn text(term: &Term) -> Option<String> {
 /// Returns the key of a term, which consists only of its words in lower case, because catalogues differ in case and punctuation.
 fn key(term: &str) -> String {
     let lower = term.to_lowercase();
-    let words = lower.split(|one: char| !one.is_alphanumeric());
-    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    let words: Vec<&str> = lower
+        .split(|one: char| !one.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .collect();
     words.join(" ")
 }
 

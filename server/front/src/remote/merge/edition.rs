@@ -272,8 +272,11 @@ fn joined(field: &Field, codes: &[&str]) -> String {
 /// length, known articles are removed.
 fn title_proper(heading: &Field, is_marc_21: bool) -> String {
     let title = heading.subfield("a").map(lossy).unwrap_or_default();
-    let skipped = heading.indicators().get(1).filter(|_| is_marc_21);
-    let skipped = skipped.and_then(|digit| char::from(*digit).to_digit(10));
+    let skipped = heading
+        .indicators()
+        .get(1)
+        .filter(|_| is_marc_21)
+        .and_then(|digit| char::from(*digit).to_digit(10));
     let skipped = usize::try_from(skipped.unwrap_or(0)).unwrap_or(0);
     let article = title.chars().take(skipped).collect::<String>();
     if skipped > 0 && article.ends_with([' ', '\'', '’']) {
@@ -320,10 +323,14 @@ fn author(record: &MarcRecord, tags: &Tags) -> Vec<String> {
         .authors
         .iter()
         .filter_map(|tag| record.fields_by_tag(tag).next());
-    let name = fields.next().map(|field| joined(field, tags.author));
-    let name = name.unwrap_or_default();
-    let words = name.split(' ').filter(|word| !word.is_empty());
-    let words = words.filter(|word| !word.starts_with(|first: char| first.is_ascii_digit()));
+    let name = fields
+        .next()
+        .map(|field| joined(field, tags.author))
+        .unwrap_or_default();
+    let words = name
+        .split(' ')
+        .filter(|word| !word.is_empty())
+        .filter(|word| !word.starts_with(|first: char| first.is_ascii_digit()));
     words.map(str::to_owned).collect()
 }
 
@@ -347,12 +354,18 @@ fn publisher(record: &MarcRecord, tags: &Tags) -> Vec<String> {
         "the",
         "verlag",
     ];
-    let fields = tags.publications.iter();
-    let mut fields = fields.filter_map(|tag| record.fields_by_tag(tag).next());
-    let name = fields.next().map(|field| joined(field, &[tags.publisher]));
-    let name = name.unwrap_or_default();
-    let words = name.split(' ').filter(|word| word.chars().count() > 1);
-    let words = words.filter(|word| !COMMON.contains(word));
+    let mut fields = tags
+        .publications
+        .iter()
+        .filter_map(|tag| record.fields_by_tag(tag).next());
+    let name = fields
+        .next()
+        .map(|field| joined(field, &[tags.publisher]))
+        .unwrap_or_default();
+    let words = name
+        .split(' ')
+        .filter(|word| word.chars().count() > 1)
+        .filter(|word| !COMMON.contains(word));
     words.map(str::to_owned).collect()
 }
 
@@ -386,8 +399,9 @@ fn years(record: &MarcRecord, tags: &Tags, is_marc_21: bool) -> BTreeSet<u16> {
 }
 
 fn years_in(text: &str) -> Vec<u16> {
-    let numbers = text.split(|letter: char| !letter.is_ascii_digit());
-    let numbers = numbers.filter(|number| number.len() == 4);
+    let numbers = text
+        .split(|letter: char| !letter.is_ascii_digit())
+        .filter(|number| number.len() == 4);
     numbers
         .filter_map(|number| number.parse().ok())
         .take(8)

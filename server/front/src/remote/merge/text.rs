@@ -33,8 +33,10 @@ pub(super) struct TextRuns(Vec<[char; 3]>);
 impl TextRuns {
     pub(super) fn of(text: &str) -> Self {
         let padded: Vec<char> = [' '].into_iter().chain(text.chars()).chain([' ']).collect();
-        let runs = padded.windows(3).filter_map(|run| run.try_into().ok());
-        let mut runs: Vec<[char; 3]> = runs.collect();
+        let mut runs: Vec<[char; 3]> = padded
+            .windows(3)
+            .filter_map(|run| run.try_into().ok())
+            .collect();
         runs.sort_unstable();
         runs.dedup();
         Self(runs)

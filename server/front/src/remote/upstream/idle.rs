@@ -48,8 +48,11 @@ impl Upstream {
     /// Closes the session that has been idle for the longest time or, if all are in use, the first one that becomes idle while
     /// another user is still waiting.
     async fn give_way(&self) {
-        let open = self.slots.iter().enumerate();
-        let open = open.filter(|(_, slot)| slot.is_open());
+        let open = self
+            .slots
+            .iter()
+            .enumerate()
+            .filter(|(_, slot)| slot.is_open());
         let used = open.map(|(number, slot)| {
             let state = slot.state.try_lock().ok();
             let last_use = state.and_then(|state| Some(state.open.as_ref()?.last_use));

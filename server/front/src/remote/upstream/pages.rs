@@ -137,8 +137,9 @@ impl Upstream {
             }
             may_renew = false;
             held.result = None;
-            let again = Box::pin(self.open(turn, &set.query, (0, form))).await;
-            let again = again.map_err(|error| failure::of_error(&error))?;
+            let again = Box::pin(self.open(turn, &set.query, (0, form)))
+                .await
+                .map_err(|error| failure::of_error(&error))?;
             let is_same = |result: &ResultSet| set.is_same(result);
             if !again.result.as_ref().is_some_and(is_same) {
                 return Err(failure::changed());
