@@ -144,7 +144,9 @@ impl Connection {
 
     fn search(&self, query: &Query, first: u64, facets: Vec<(String, i64)>) -> PyResult<Request> {
         let (open, query) = (Arc::clone(self.0.get()?), query.meant.clone());
-        let facets = facets.iter().map(|(name, limit)| FacetField::request(name, *limit));
+        let facets = facets
+            .iter()
+            .map(|(name, limit)| FacetField::request(name, *limit));
         let handle = open.handle()?.with_facets(FacetList(facets.collect()));
         Ok(Request::new(async move {
             let hits = handle.search_first(query, first).await?;

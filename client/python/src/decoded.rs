@@ -31,8 +31,14 @@ pub(crate) fn in_utf8(
     }
     // Notes about a complete and unambiguous record are left out.
     let notes = notes.into_iter().filter(|_| incomplete || guessed);
-    let problems = converted.problems.iter().filter(|found| found.problem.kind.is_undecoded());
-    let words: Vec<String> = notes.chain(problems.map(ToString::to_string)).take(SHOWN).collect();
+    let problems = converted
+        .problems
+        .iter()
+        .filter(|found| found.problem.kind.is_undecoded());
+    let words: Vec<String> = notes
+        .chain(problems.map(ToString::to_string))
+        .take(SHOWN)
+        .collect();
     Ok((converted.record, Some(words.join("; "))))
 }
 
@@ -42,7 +48,10 @@ pub(crate) fn in_utf8(
 /// Fails with a `ValueError` if the octets are not a record, or if data would be lost.
 pub(crate) fn record_of_json(octets: &Bound<'_, PyBytes>) -> PyResult<MarcRecord> {
     let mut records = RecordReader::new(octets.as_bytes(), InputForm::Json);
-    let found = records.next().transpose()?.ok_or_else(|| PyValueError::new_err("there is no record"))?;
+    let found = records
+        .next()
+        .transpose()?
+        .ok_or_else(|| PyValueError::new_err("there is no record"))?;
     match in_utf8(found, &options(None)) {
         Ok((record, None)) => Ok(record),
         Ok((_, Some(words))) | Err(words) => Err(PyValueError::new_err(format!(

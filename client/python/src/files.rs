@@ -177,7 +177,8 @@ impl Input {
             fallback = extension
                 .and_then(InputForm::by_extension)
                 .unwrap_or(fallback);
-            let file = detached(py, || with_signals(|| open(&path))).map_err(|error| of_file(py, &path, error))?;
+            let file = detached(py, || with_signals(|| open(&path)))
+                .map_err(|error| of_file(py, &path, error))?;
             Octets::File(BufReader::new(file))
         } else if source.hasattr("as_marc")? || source.try_iter().is_ok() {
             // The source is one record, which may itself be iterable, or an iterable of records, perhaps from other packages.
@@ -378,7 +379,11 @@ impl Converter {
                     .as_marc()
                     .ok_or_else(|| Error::new_err("only MARC records can be converted"))?;
                 guarded(|| {
-                    let copies = self.form.has_copies().then(|| record.copies()).unwrap_or_default();
+                    let copies = if self.form.has_copies() {
+                        record.copies()
+                    } else {
+                        Vec::new()
+                    };
                     self.form.write(&marc, &copies, &mut piece)
                 })?;
                 *progress = Progress::Begun;

@@ -39,7 +39,11 @@ impl Finding {
         names: Vec<String>,
         wanted: Wanted,
     ) -> Result<Option<Self>, Failure> {
-        let targets = clients.iter().zip(&names).map(|(client, name)| client.target(name)).collect::<Result<Vec<SearchTarget>, _>>()?;
+        let targets = clients
+            .iter()
+            .zip(&names)
+            .map(|(client, name)| client.target(name))
+            .collect::<Result<Vec<SearchTarget>, _>>()?;
         let profiles = targets.iter().map(|target| &target.target.profile);
         let charsets = profiles.map(|profile| profile.record_charset).collect();
         Ok(clients.first().map(|client| Self {

@@ -186,9 +186,12 @@ impl Options {
 
 fn client_options(timeout: Option<f64>) -> PyResult<ClientOptions> {
     let limit = timeout.map(Duration::try_from_secs_f64).transpose();
-    let limit = limit.ok().filter(|limit| *limit != Some(Duration::ZERO)).ok_or_else(|| {
-        PyValueError::new_err("timeout is a number of seconds above 0, or None for no limit")
-    })?;
+    let limit = limit
+        .ok()
+        .filter(|limit| *limit != Some(Duration::ZERO))
+        .ok_or_else(|| {
+            PyValueError::new_err("timeout is a number of seconds above 0, or None for no limit")
+        })?;
     let mut timeouts = Timeouts::default().with_answer(limit);
     timeouts.session = limit;
     timeouts.connect = limit;

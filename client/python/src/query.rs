@@ -198,7 +198,11 @@ impl Query {
     /// The attributes, by their types, if the query has only one term: `{1: 4, 5: 1}` is a title with right truncation.
     #[getter]
     fn attribute_values(&self) -> HashMap<i64, AttributeOf> {
-        let attributes = self.operand().map(|operand| &operand.attributes).into_iter().flatten();
+        let attributes = self
+            .operand()
+            .map(|operand| &operand.attributes)
+            .into_iter()
+            .flatten();
         let values = attributes.filter_map(|attribute| {
             let value = match &attribute.attribute_value {
                 AttributeValue::Numeric(number) => AttributeOf::Number(*number),

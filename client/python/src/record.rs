@@ -208,7 +208,10 @@ impl Record {
     }
 
     fn iso2709(&self) -> PyResult<Option<Vec<u8>>> {
-        let octets = self.as_marc().map(|record| iso2709::encode(&record)).transpose();
+        let octets = self
+            .as_marc()
+            .map(|record| iso2709::encode(&record))
+            .transpose();
         octets.map_err(|error| {
             Error::new_err(format!("{error}; marcxml and json have no such limit"))
         })
@@ -276,7 +279,10 @@ impl Record {
                 },
                 (None, None) => None,
             };
-            let mut elements = described.map(|record| dublin_core::elements(&record)).unwrap_or_default().into_iter();
+            let mut elements = described
+                .map(|record| dublin_core::elements(&record))
+                .unwrap_or_default()
+                .into_iter();
             let publisher = elements.find(|(name, _)| *name == "publisher");
             Ok(publisher.map(|(_, text)| text))
         })
@@ -425,7 +431,9 @@ impl Record {
         code: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Vec<String>> {
         let tag = pattern_of(tag)?;
-        let code = code.map(|code| text_of(code, "a code is a str such as 'a'")).transpose()?;
+        let code = code
+            .map(|code| text_of(code, "a code is a str such as 'a'"))
+            .transpose()?;
         guarded(|| Ok(self.texts(tag, code.as_deref())))
     }
 

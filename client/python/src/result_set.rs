@@ -108,14 +108,24 @@ impl Held {
 
 /// Returns the facets of a search, each with the name under which it was requested.
 fn facets_of(set: &z3950::ResultSet) -> Vec<(String, Vec<(String, i64)>)> {
-    let fields = set.found().facets().unwrap_or_default().0.into_iter().filter_map(|field| {
-        let name = match field.field()? {
-            StringOrNumeric::String(name) => name.to_string_lossy().into_owned(),
-            StringOrNumeric::Numeric(number) => number.to_string(),
-        };
-        let terms = field.terms.unwrap_or_default().into_iter().map(|term| (text_of_term(&term.term), term.count));
-        Some((name, terms.collect()))
-    });
+    let fields = set
+        .found()
+        .facets()
+        .unwrap_or_default()
+        .0
+        .into_iter()
+        .filter_map(|field| {
+            let name = match field.field()? {
+                StringOrNumeric::String(name) => name.to_string_lossy().into_owned(),
+                StringOrNumeric::Numeric(number) => number.to_string(),
+            };
+            let terms = field
+                .terms
+                .unwrap_or_default()
+                .into_iter()
+                .map(|term| (text_of_term(&term.term), term.count));
+            Some((name, terms.collect()))
+        });
     fields.collect()
 }
 
@@ -155,7 +165,10 @@ impl ResultSet {
 
     /// Sorts the records on the server.
     fn sort(&self, keys: Vec<String>) -> PyResult<Request> {
-        let keys: Vec<_> = keys.iter().map(|key| key.parse::<SortKey>()).collect::<Result<_, _>>()
+        let keys: Vec<_> = keys
+            .iter()
+            .map(|key| key.parse::<SortKey>())
+            .collect::<Result<_, _>>()
             .map_err(|error| PyValueError::new_err(error.to_string()))?;
         let held = self.shared()?;
         Ok(Request::new(async move {

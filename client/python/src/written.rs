@@ -38,7 +38,10 @@ impl Written {
                 return form.map(Self::Form).ok_or_else(|| unknown(name, known));
             }
         };
-        let columns = columns.map(str::parse::<Columns>).transpose().map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let columns = columns
+            .map(str::parse::<Columns>)
+            .transpose()
+            .map_err(|error| PyValueError::new_err(error.to_string()))?;
         Ok(Self::Table(Table::new(table, &columns.unwrap_or_default())))
     }
 

@@ -46,7 +46,9 @@ impl Field {
         record.numbered(|numbered| {
             let place = numbered.place(self.number);
             let record = &numbered.record;
-            let field = place.and_then(|place| record.fields.get(place)).ok_or_else(removed)?;
+            let field = place
+                .and_then(|place| record.fields.get(place))
+                .ok_or_else(removed)?;
             Ok(read(field, record.leader.code_length()))
         })?
     }
@@ -243,7 +245,10 @@ impl Field {
         if let Some(value) = self.value()? {
             return Ok(format!("<Field {} {value}>", self.tag()?));
         }
-        let subfields = self.pairs()?.into_iter().map(|(code, text)| format!(" ${code} {text}"));
+        let subfields = self
+            .pairs()?
+            .into_iter()
+            .map(|(code, text)| format!(" ${code} {text}"));
         let (tag, indicators) = (self.tag()?, self.indicators()?);
         Ok(format!(
             "<Field {tag} {indicators}{}>",

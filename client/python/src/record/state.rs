@@ -106,7 +106,9 @@ impl Pickled for Record {
 fn read_again(octets: &[u8], leader: &[u8], is_changed: bool) -> PyResult<Numbered> {
     let mut reader = RecordReader::guessing(octets, InputForm::Marc)?;
     let found = reader.next().transpose()?;
-    let record = found.and_then(|found| found.record.ok()).ok_or_else(|| PyValueError::new_err("this state has no record"))?;
+    let record = found
+        .and_then(|found| found.record.ok())
+        .ok_or_else(|| PyValueError::new_err("this state has no record"))?;
     let mut numbered = Numbered::from(MarcRecord {
         leader: Leader::padded(leader),
         ..record
@@ -138,7 +140,11 @@ impl ReceivedState {
 
     fn restored(self) -> PyResult<z3950::Record> {
         let broken = || PyValueError::new_err("this is no state of a record");
-        let syntax = self.syntax.map(|syntax| syntax.parse::<Oid>()).transpose().map_err(|_| broken())?;
+        let syntax = self
+            .syntax
+            .map(|syntax| syntax.parse::<Oid>())
+            .transpose()
+            .map_err(|_| broken())?;
         let encoding = if self.is_ber {
             ExternalEncoding::SingleAsn1Type(Any::new(self.octets).ok_or_else(broken)?)
         } else {
