@@ -28,7 +28,7 @@ impl<T: Args> Args for Deferred<T> {
     }
 
     fn augment_args_for_update(command: Command) -> Command {
-        command.defer(define::<T>)
+        T::augment_args_for_update(command)
     }
 }
 
@@ -112,8 +112,11 @@ mod tests {
         assert_eq!(words.words, ["a", "b"]);
         assert!(Program::try_parse_from(["program", "find"]).is_err());
         let definition = <Deferred<Words>>::augment_args_for_update(Command::new("find"));
-        let matches = definition.get_matches_from(["find", "c"]);
-        words.update_from_arg_matches(&matches).expect("updated");
-        assert_eq!(words.words, ["c"]);
+        let given = ["find", "c"];
+        for (line, updated) in [(&given[..1], ["a", "b"].as_slice()), (&given, &["c"])] {
+            let matches = definition.clone().get_matches_from(line);
+            words.update_from_arg_matches(&matches).expect("updated");
+            assert_eq!(words.words, updated);
+        }
     }
 }
