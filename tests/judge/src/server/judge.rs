@@ -10,7 +10,7 @@ use z3950_asn1::apdu::{Options, ProtocolVersion};
 use super::check::Check;
 use super::checks::{Permission, all};
 use super::finding::Finding;
-use super::learn::learn;
+use super::learn::{MAX_UNANSWERED, learn};
 use super::ledger::{Ledger, Pacer};
 use super::offer::{MissingPrerequisite, ServerOffer};
 use super::options::{JudgeOptions, JudgedServer};
@@ -126,7 +126,14 @@ impl Judge {
     /// are run.
     pub async fn learn(&mut self) -> &ServerOffer {
         let server = Arc::clone(&self.server);
-        let limit = server.options.limits.check_time + server.options.pause * 100;
+        let JudgeOptions {
+            limits,
+            timeouts,
+            pause,
+            ..
+        } = &server.options;
+        let silence = timeouts.answer.unwrap_or(limits.check_time) * MAX_UNANSWERED;
+        let limit = limits.check_time + silence + *pause * 100;
         let hide = |notes: &mut Vec<String>| {
             let secrets = &self.secrets;
             notes.iter_mut().for_each(|note| secrets.hide_in(note));

@@ -23,6 +23,8 @@ use z3950::target::adapt::DEFAULT_DATABASE;
 
 /// The maximum number of databases listed in Explain that are inspected.
 const MOST_LISTED: i64 = 10;
+/// The maximum number of consecutive requests for a record that may go unanswered. Further syntaxes are not tried.
+pub(super) const MAX_UNANSWERED: u32 = 2;
 /// The record syntaxes that are tried.
 pub(super) const SYNTAXES: [Oid; 6] = [USMARC, UNIMARC, XML, SUTRS, GRS_1, OPAC];
 
@@ -208,7 +210,11 @@ async fn find_syntaxes(offer: &mut Offer, trial: &mut Trial) -> Checked {
     let Some(query) = offer.query.clone().filter(|_| offer.hits > 0) else {
         return Ok(());
     };
+    let mut unanswered = 0;
     for syntax in SYNTAXES {
+        if unanswered == MAX_UNANSWERED {
+            break;
+        }
         // Some servers end the session instead of sending a diagnostic, so a new session may be needed.
         if !trial.is_connected() {
             trial.session().await?;
@@ -222,12 +228,17 @@ async fn find_syntaxes(offer: &mut Offer, trial: &mut Trial) -> Checked {
         };
         match came {
             Ok(response) => {
+                unanswered = 0;
                 let found = response.first_record().ok();
                 if found.is_some_and(|record| record.direct_reference == Some(syntax)) {
                     offer.syntaxes.push(syntax);
                 }
             }
-            Err(_) => trial.hang_up(),
+            Err(_) => {
+                let is_silent = std::mem::take(&mut trial.ledger.is_silent);
+                unanswered = if is_silent { unanswered + 1 } else { 0 };
+                trial.hang_up();
+            }
         }
     }
     Ok(())

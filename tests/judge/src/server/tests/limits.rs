@@ -210,6 +210,32 @@ async fn a_service_that_is_silent_does_not_end_the_judgement() {
     }
 }
 
+/// A server that answers no Present is asked for records in two syntaxes, and then judged.
+#[tokio::test(start_paused = true)]
+async fn learning_ends_before_its_limit_although_no_present_is_answered() {
+    for seconds in [10, 60] {
+        let presents = Arc::new(AtomicU32::new(0));
+        let count = Arc::clone(&presents);
+        let mut judge = judged(
+            &["present.first"],
+            |options| options.timeouts.answer = Some(Duration::from_secs(seconds)),
+            move |apdu| match apdu {
+                Apdu::PresentRequest(_) => {
+                    count.fetch_add(1, Ordering::Relaxed);
+                    Does::Nothing
+                }
+                _ => Does::Answers,
+            },
+        );
+        let offer = judge.learn().await;
+        assert_eq!(offer.missing(), [], "{seconds}");
+        assert_eq!(presents.load(Ordering::Relaxed), 2, "{seconds}");
+        let finding = judge.next().await.expect("one check");
+        assert!(matches!(finding.verdict, Verdict::Fail { .. }));
+        assert!(!finding.is_error, "{seconds}");
+    }
+}
+
 /// Results of checks that end while the judge is waiting for an earlier check must not be lost.
 #[tokio::test(start_paused = true)]
 async fn a_stop_loses_no_result() {
